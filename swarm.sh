@@ -304,7 +304,7 @@ verb_test() {
     ((!long)) || sanitized+=(cli_tests sim_tests drawn_fleets_test trace_hash)
     timed asan-build build asan "${sanitized[@]}"
     timed asan run_tests asan -L '^(unit|cli|sim)$'
-    ((!long)) || timed asan-seeds run_tests asan -R 'ManyChaosScenarios|TraceHash'  # 1,000 fleets
+    ((!long)) || SWARM_FLEET_BATCHES=10 timed asan-seeds run_tests asan -R 'ManyChaosScenarios|TraceHash'  # 1,000 fleets
     timed fuzz run_tests asan -L fuzz  # each target for a moment, from its corpus
     print_slowest_units "$main"
     say "times:$phases"

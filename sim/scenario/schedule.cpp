@@ -22,7 +22,7 @@ using swarm::Error;
 using swarm::Result;
 using Kind = Happening::Kind;
 
-constexpr double kSpeedMin = 1e-3;
+constexpr double kPeerSpeedMin = 1e-3;
 
 /// Names a peer's streams: its group and its place in it, from 1.
 PeerId stream_name(std::string_view group, std::uint64_t place) {
@@ -145,7 +145,7 @@ class Builder {
         peer.region =
             region == regions.end() ? 0 : static_cast<std::uint32_t>(region - regions.begin());
         peer.units_per_s =
-            std::max(draw_number(seed_, name, Draws::Speed, group.units_per_s), kSpeedMin);
+            std::max(draw_number(seed_, name, Draws::Speed, group.units_per_s), kPeerSpeedMin);
         peer.up_bytes_per_s = draw_rate(seed_, name, Draws::Up, group.up_bytes_per_s);
         peer.down_bytes_per_s = draw_rate(seed_, name, Draws::Down, group.down_bytes_per_s);
         peer.memory_bytes = group.memory_bytes;

@@ -15,11 +15,12 @@ set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
 file(WRITE "${PROJECT_BINARY_DIR}/link_test_main.cpp" "int main() { return 0; }\n")
 
 # Most of a compiler's time goes into headers. Builds read them once for some files of a module or of
-# a test: those of one folder, six at a time. Names without a namespace of their own must therefore
-# differ within a folder. `./swarm.sh test --long` compiles each file of the preset asan alone, so a
-# missing #include shows.
+# a test: those of one folder, twelve at a time, and those that describe command lines (*_flags.cpp)
+# with each other, since each of them is CLI11 and little else. Names without a namespace of their
+# own must therefore differ within a folder, and among the latter. `./swarm.sh test --long` compiles
+# each file of the preset asan alone, so a missing #include shows.
 option(SWARM_UNITY "Compile the files of a folder together" ON)
-set(SWARM_UNITY_FILES 6)
+set(SWARM_UNITY_FILES 12)
 
 function(swarm_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
@@ -28,6 +29,9 @@ function(swarm_compile_together target)
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
   foreach(source IN LISTS ARGN)
     get_filename_component(folder "${source}" DIRECTORY)
+    if(source MATCHES "_flags\\.cpp$")
+      set(folder flags)
+    endif()
     string(MAKE_C_IDENTIFIER "${folder}" group)
     math(EXPR number "0${count_${group}}")
     math(EXPR part "${number} / ${SWARM_UNITY_FILES}")
@@ -35,6 +39,11 @@ function(swarm_compile_together target)
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}${part}")
   endforeach()
 endfunction()
+
+# Under sanitizers an optimiser takes a third of a compiler's time. It is worth that where a test
+# computes.
+set(SWARM_OPTIMISED_UNDER_SANITIZERS
+  "^(swarm_(base|data)|compression|compression_simd|stacking_(blocks|kernels|llama|tokenizers.*))$")
 
 function(swarm_add_module)
   cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;DEPENDS;EXTERNAL" ${ARGN})
@@ -50,6 +59,10 @@ function(swarm_add_module)
   target_link_libraries(${target}
     PRIVATE $<BUILD_INTERFACE:swarm_warnings>
     PUBLIC ${arg_DEPENDS} ${arg_EXTERNAL})
+
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT target MATCHES "${SWARM_OPTIMISED_UNDER_SANITIZERS}")
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
 
   if(SWARM_WITH_TESTS)
     add_executable(${target}_link_test "${PROJECT_BINARY_DIR}/link_test_main.cpp")

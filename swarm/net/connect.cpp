@@ -20,10 +20,6 @@ using boost::system::error_code;
 
 namespace {
 
-std::string text_of(const tcp::endpoint& endpoint) {
-    return to_text(Address{endpoint.address().to_string(), endpoint.port()});
-}
-
 /// One call of connect_to_any(). Its handlers keep it alive.
 class ConnectRace : public std::enable_shared_from_this<ConnectRace> {
  public:
@@ -130,7 +126,7 @@ class ConnectRace : public std::enable_shared_from_this<ConnectRace> {
             for (const auto& [failed, why] : reasons_) {
                 reason = failed == index ? why : reason;
             }
-            text += (text.empty() ? "" : ", ") + text_of(endpoints_[index]) + ": " + reason;
+            text += (text.empty() ? "" : ", ") + to_text(endpoints_[index]) + ": " + reason;
         }
         return text;
     }

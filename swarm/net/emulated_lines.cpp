@@ -34,10 +34,10 @@ using Instant = Clock::time_point;
 constexpr auto kCatchUp = std::chrono::milliseconds(5);
 /// The time for which one piece keeps a line busy: a small frame waits that long at most behind a
 /// large frame of another connection.
-constexpr auto kPieceTime = std::chrono::milliseconds(2);
-constexpr std::size_t kPieceBytesMin = 1500;
-constexpr std::size_t kPieceBytesMax = 64ULL << 10;
-constexpr auto kAcceptPause = std::chrono::milliseconds(50);
+constexpr auto kLinePieceTime = std::chrono::milliseconds(2);
+constexpr std::size_t kLinePieceBytesMin = 1500;
+constexpr std::size_t kLinePieceBytesMax = 64ULL << 10;
+constexpr auto kLineAcceptPause = std::chrono::milliseconds(50);
 /// Small, so that bytes wait in this program for the line and not in the kernel in front of it.
 constexpr int kSocketBufferBytes = 128 << 10;
 
@@ -64,13 +64,13 @@ class Direction {
     [[nodiscard]] std::uint64_t carried_bytes() const { return carried_bytes_; }
 
     [[nodiscard]] std::size_t piece_bytes() const {
-        const double bytes =
-            static_cast<double>(bytes_per_s_) * std::chrono::duration<double>(kPieceTime).count();
-        return bytes_per_s_ == 0 ? kPieceBytesMax
+        const double bytes = static_cast<double>(bytes_per_s_) *
+                             std::chrono::duration<double>(kLinePieceTime).count();
+        return bytes_per_s_ == 0 ? kLinePieceBytesMax
                                  : static_cast<std::size_t>(std::clamp(
                                        bytes,
-                                       static_cast<double>(kPieceBytesMin),
-                                       static_cast<double>(kPieceBytesMax)
+                                       static_cast<double>(kLinePieceBytesMin),
+                                       static_cast<double>(kLinePieceBytesMax)
                                    ));
     }
 
@@ -335,7 +335,7 @@ class EmulatedLines::Core {
                 connections_.push_back(connection);
                 spawn(connect(std::move(connection), front.back));
             } else if (error != asio::error::connection_aborted) {
-                asio::steady_timer pause(io_, kAcceptPause);  // no file descriptor is free
+                asio::steady_timer pause(io_, kLineAcceptPause);  // no file descriptor is free
                 co_await pause.async_wait(kAsTuple);
             }
         }

@@ -40,10 +40,6 @@ std::string host_of(const tcp::endpoint& endpoint) {
                      : address.to_string();
 }
 
-std::string text_of(const tcp::endpoint& endpoint) {
-    return to_text(Address{endpoint.address().to_string(), endpoint.port()});
-}
-
 const char* name_of(Lane lane) {
     return lane == Lane::Control ? "control" : "bulk";
 }
@@ -266,7 +262,7 @@ asio::awaitable<Result<HostCore::Reached>> HostCore::reach_one_of(
         co_return *refused;
     }
     if (clock_now() >= due) {
-        co_return unreachable("no answer in time from " + text_of(there));
+        co_return unreachable("no answer in time from " + to_text(there));
     }
     co_return remote.error();
 }
@@ -284,7 +280,7 @@ Result<> HostCore::recognise(
     return Error{
         ErrorCode::Unauthorised,
         Reaction::Reject,
-        "another peer lives at " + text_of(there) + ": " + to_text(shown.peer)};
+        "another peer lives at " + to_text(there) + ": " + to_text(shown.peer)};
 }
 
 asio::awaitable<void> HostCore::serve(std::shared_ptr<Link> link, Link::Remote remote) {

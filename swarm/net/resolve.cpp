@@ -102,4 +102,8 @@ Endpoints by_turns(const Endpoints& endpoints) {
     return mixed;
 }
 
+std::string to_text(const tcp::endpoint& endpoint) {
+    return to_text(Address{endpoint.address().to_string(), endpoint.port()});
+}
+
 }  // namespace swarm::net

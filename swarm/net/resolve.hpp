@@ -26,4 +26,7 @@ boost::asio::awaitable<Result<Endpoints>> resolve(std::string addresses, TimePoi
 /// twice.
 Endpoints by_turns(const Endpoints& endpoints);
 
+/// Returns the endpoint as an address is written, for messages.
+std::string to_text(const boost::asio::ip::tcp::endpoint& endpoint);
+
 }  // namespace swarm::net

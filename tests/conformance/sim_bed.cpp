@@ -8,7 +8,7 @@
 namespace swarm::test {
 namespace {
 
-constexpr std::chrono::seconds kPatience(10);
+constexpr std::chrono::seconds kBedPatience(10);
 
 class SimBed final : public Bed {
  public:
@@ -33,7 +33,7 @@ class SimBed final : public Bed {
     [[nodiscard]] bool is_running(Who who) const override { return world_.is_running(id_of(who)); }
 
     [[nodiscard]] bool run_until(const std::function<bool()>& done) override {
-        return world_.run_until(done, kPatience);
+        return world_.run_until(done, kBedPatience);
     }
 
  private:

@@ -31,8 +31,8 @@ constexpr double kBatch = 100;
 constexpr double kPositionBytes = 16384;
 constexpr std::size_t kSessions = 2000;
 constexpr int kTokensOfSession = 8;
-constexpr double kWarmUp_s = 120;
-constexpr double kMeasured_s = 60;
+constexpr double kWarmUp_s = 40;
+constexpr double kMeasured_s = 20;
 
 constexpr double kFarTokensPerS = 12.5e6 / kPositionBytes;
 

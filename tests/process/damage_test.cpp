@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::seconds;
 
-const std::vector<std::string> kRun{
+const std::vector<std::string> kDamagedRun{
     "--model",
     "oracle",
     "--stages",
@@ -45,7 +45,7 @@ void expect_mentions(const std::string& line, const std::vector<std::string>& wo
 class DiskFullTest : public TrainBed {
  protected:
     static std::vector<std::string> run_with(const std::string& more) {
-        std::vector<std::string> flags = kRun;
+        std::vector<std::string> flags = kDamagedRun;
         flags.push_back(more);
         return flags;
     }
@@ -73,7 +73,7 @@ class DiskFullTest : public TrainBed {
 };
 
 TEST_F(DiskFullTest, AFullDiskInACommitLosesNothing) {
-    Program first(train(kRun), folder.path());
+    Program first(train(kDamagedRun), folder.path());
     start_peers(3, "5");
     ASSERT_TRUE(first.wait_for_text("step 13/", seconds(60))) << first.err();
     const fs::path log = directory / "journal.log";
@@ -85,7 +85,7 @@ TEST_F(DiskFullTest, AFullDiskInACommitLosesNothing) {
 
 TEST_F(DiskFullTest, AFullDiskInACheckpointLosesNothing) {
     fill("checkpoint-0-10/layers.1.safetensors.draft");
-    Program first(train(kRun), folder.path());
+    Program first(train(kDamagedRun), folder.path());
     start_peers(3, "5");
     expect_ended(
         first, {"layers.1.safetensors", "No space left on device", "make room", "--resume"}
@@ -112,7 +112,7 @@ TEST_F(DiskFullTest, AFullDiskInASingleRunLosesNothing) {
 
 TEST_F(DiskFullTest, AFullDiskAtTheStartBeginsNoRun) {
     fill("run.toml.draft");
-    Program first(train(kRun), folder.path());
+    Program first(train(kDamagedRun), folder.path());
     expect_ended(first, {"run.toml", "No space left on device", "--dir"});
     Program second(train(run_with("--single")), folder.path());
     EXPECT_EQ(second.wait(seconds(60)), 0) << second.err();
@@ -138,7 +138,7 @@ TEST_F(DiskFullTest, AFullDiskForTheReportIsOneLine) {
 using TornLogTest = TrainBed;
 
 TEST_F(TornLogTest, IsCutOffWhereItIsTorn) {
-    Program first(train(kRun), folder.path());
+    Program first(train(kDamagedRun), folder.path());
     start_peers(3, "5");
     ASSERT_TRUE(first.wait_for_text("step 13/", seconds(60))) << first.err();
     first.signal(SIGKILL);
@@ -156,7 +156,7 @@ class DamagedCheckpointTest : public TrainBed {
  protected:
     /// Trains until the second checkpoint, and kills the coordinator and all peers.
     void leave_two_checkpoints() {
-        Program first(train(kRun), folder.path());
+        Program first(train(kDamagedRun), folder.path());
         start_peers(3, "5");
         ASSERT_TRUE(first.wait_for_text("wrote " + newest().string(), seconds(60))) << first.err();
         first.signal(SIGKILL);

@@ -56,10 +56,10 @@ TEST(LocalRun, EqualsOneProcessWithTheSameCodec) {
     }
 }
 
-LocalRun run_disturbed(std::vector<std::string> how) {
+LocalRun run_disturbed(std::vector<std::string> how, const char* steps = "30") {
     how.insert(
         how.end(),
-        {"--stages", "2", "--peers", "4", "--steps", "30", "--service-ms", "20", "--verify"}
+        {"--stages", "2", "--peers", "4", "--steps", steps, "--service-ms", "20", "--verify"}
     );
     return run_local(std::move(how), seconds(150));
 }
@@ -74,7 +74,7 @@ TEST(LocalRun, EqualsOneProcessWhenPeersAreKilled) {
 /// A replay sends the bytes that the attempt of the dead peer sent, because the same draws round
 /// the gradients.
 TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
-    const LocalRun run = run_disturbed({"--kill-every", "3s", "--codec", "int4"});
+    const LocalRun run = run_disturbed({"--kill-every", "3s", "--codec", "int4"}, "15");
     expect_exact(run);
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
@@ -90,7 +90,8 @@ TEST(LocalRun, EqualsOneProcessWithAnotherScheduleAndLessDecayWhenPeersAreKilled
          "--set",
          "optimizer.schedule=wsd",
          "--set",
-         "optimizer.warmup_tokens=2000"}
+         "optimizer.warmup_tokens=2000"},
+        "15"
     );
     expect_exact(run);
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
@@ -115,13 +116,15 @@ void expect_exact_under_kills(const std::string& run_file, const char* peers) {
 /// peers.
 TEST(LocalRun, ATiedModelEqualsOneProcessWhenPeersAreKilled) {
     expect_exact_under_kills(
-        "[run]\nstages = 3\nsteps = 12\n[model]\ntied_embeddings = true\n", "6"
+        "[run]\nstages = 3\nsteps = 10\nmicrobatches = 8\nbatch = 2\n"
+        "[model]\ntied_embeddings = true\nlayers = 3\nwidth = 64\nffn_width = 128\ncontext = 64\n",
+        "6"
     );
 }
 
 TEST(LocalRun, RepeatedLayersEqualOneProcessWhenPeersAreKilled) {
     expect_exact_under_kills(
-        "[run]\nstages = 2\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
+        "[run]\nstages = 2\nsteps = 8\nmicrobatches = 8\nbatch = 2\n"
         "[model]\nlayers = 2\nrepeat = 3\nwidth = 64\nffn_width = 128\ncontext = 64\n",
         "4"
     );
@@ -129,7 +132,7 @@ TEST(LocalRun, RepeatedLayersEqualOneProcessWhenPeersAreKilled) {
 
 TEST(LocalRun, BottlenecksEqualOneProcessWhenPeersAreKilled) {
     expect_exact_under_kills(
-        "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\ncodec = \"int4/int8\"\n"
+        "[run]\nstages = 3\nsteps = 8\nmicrobatches = 8\nbatch = 2\ncodec = \"int4/int8\"\n"
         "[model]\nlayers = 3\nbottleneck = 24\nwidth = 64\nffn_width = 128\ncontext = 64\n",
         "6"
     );
@@ -145,7 +148,7 @@ TEST(LocalRun, LoopedStepsEqualOneProcessWhenPeersAreKilled) {
 
 TEST(LocalRun, OtherPathsEqualOneProcessWhenPeersAreKilled) {
     expect_exact_under_kills(
-        "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
+        "[run]\nstages = 3\nsteps = 8\nmicrobatches = 8\nbatch = 2\n"
         "layers_per_stage = [1, 2, 1]\n"
         "[model]\nlayers = 4\nwidth = 64\nffn_width = 128\ncontext = 64\n"
         "[paths]\nlayers = [1, 2]\nskip_every = 3\ntwice_every = 3\n",
@@ -155,7 +158,7 @@ TEST(LocalRun, OtherPathsEqualOneProcessWhenPeersAreKilled) {
 
 TEST(LocalRun, MixturesEqualOneProcessWhenPeersAreKilled) {
     expect_exact_under_kills(
-        "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
+        "[run]\nstages = 3\nsteps = 8\nmicrobatches = 8\nbatch = 2\n"
         "[model]\nkind = \"mixtral\"\nexperts = 6\nlayers = 3\nwidth = 64\nffn_width = 96\n"
         "context = 64\n",
         "6"
@@ -166,7 +169,7 @@ TEST(LocalRun, MixturesEqualOneProcessWhenPeersAreKilled) {
 LocalRun run_on_threads(const char* threads, std::vector<std::string> how) {
     const TemporaryFolder folder;
     const std::string file = folder.path() / "run.toml";
-    std::ofstream(file) << "[run]\nstages = 2\nsteps = 10\nmicrobatches = 8\nbatch = 4\n"
+    std::ofstream(file) << "[run]\nstages = 2\nsteps = 6\nmicrobatches = 8\nbatch = 4\n"
                            "[model]\nlayers = 4\nwidth = 256\nffn_width = 512\n";
     how.insert(how.begin(), {file, "--peers", "4", "--threads", threads, "--verify"});
     return run_local(std::move(how), seconds(150));
@@ -245,7 +248,7 @@ TEST(LocalRun, EqualsOneProcessWhenConnectionsAreCut) {
 }
 
 TEST(LocalRun, EqualsOneProcessWhenPeersFreeze) {
-    const LocalRun run = run_disturbed({"--freeze-every", "4s"});
+    const LocalRun run = run_disturbed({"--freeze-every", "4s"}, "15");
     expect_exact(run);
     EXPECT_GE(run.report.at("freezes").to_number<int>(), 1);
 }

@@ -16,7 +16,7 @@ namespace {
 namespace json = boost::json;
 using std::chrono::seconds;
 
-constexpr seconds kPatience(60);
+constexpr seconds kSimPatience(60);
 constexpr const char* kSmall =
     "# Question: Does it run?\nmode = \"fluid\"\nduration = \"10m\"\n\n[pipeline]\nstages = 2\n\n"
     "[[peers]]\ncount = 8\nunits_per_s = 10\n";
@@ -40,13 +40,13 @@ class SimTest : public testing::Test {
 
     std::string out_of(const std::vector<std::string>& arguments) {
         Program program(arguments, folder_.path());
-        EXPECT_EQ(program.wait(kPatience), 0) << program.err();
+        EXPECT_EQ(program.wait(kSimPatience), 0) << program.err();
         return program.out();
     }
 
     void expect_refused(const std::vector<std::string>& arguments, const std::string& why) {
         Program program(arguments, folder_.path());
-        EXPECT_EQ(program.wait(kPatience), 3) << program.err();
+        EXPECT_EQ(program.wait(kSimPatience), 3) << program.err();
         EXPECT_EQ(count_lines(program.err()), 1U) << program.err();
         EXPECT_NE(program.err().find(why), std::string::npos) << program.err();
         EXPECT_EQ(program.out(), "");
@@ -85,10 +85,10 @@ TEST_F(SimTest, RecordsARealRun) {
          address},
         folder_.path()
     );
-    ASSERT_TRUE(coordinator.wait_for_text("waiting for ", kPatience)) << coordinator.err();
+    ASSERT_TRUE(coordinator.wait_for_text("waiting for ", kSimPatience)) << coordinator.err();
     Program first({"serve", "--join", address}, folder_.path());
     Program second({"serve", "--join", address}, folder_.path());
-    ASSERT_EQ(coordinator.wait(kPatience), 0) << coordinator.err();
+    ASSERT_EQ(coordinator.wait(kSimPatience), 0) << coordinator.err();
     const std::string scenario = path("scenario.toml");
     out_of({"sim", "record", report, "-o", scenario});
     EXPECT_NE(read("scenario.toml").find("as fast as its senders measured it"), std::string::npos)
@@ -157,7 +157,7 @@ TEST_F(SimTest, AReplayShowsMessagesAndNothingElse) {
     const std::string small = write("small.toml", kSmall);
     for (const char* other : {"--seeds", "--html"}) {
         Program program({"sim", small, "--replay", "3", other, "2"}, folder_.path());
-        EXPECT_EQ(program.wait(kPatience), 2) << program.err();
+        EXPECT_EQ(program.wait(kSimPatience), 2) << program.err();
         EXPECT_NE(program.err().find("excludes"), std::string::npos) << program.err();
     }
 }
@@ -169,7 +169,7 @@ TEST_F(SimTest, AComparedRunThatFailsNamesItsReplay) {
         "latency = \"60s\"\n"
     );
     Program program({"sim", "compare", far, "--policies", "uniform,iwrr"}, folder_.path());
-    EXPECT_EQ(program.wait(kPatience), 1) << program.err();
+    EXPECT_EQ(program.wait(kSimPatience), 1) << program.err();
     EXPECT_EQ(count_lines(program.out()), 3U) << program.out();
     EXPECT_NE(program.err().find("failed with seed 1"), std::string::npos) << program.err();
     const std::string policy = "--set 'pipeline.policy=uniform' --replay 1";
@@ -184,7 +184,7 @@ TEST_F(SimTest, AnErrorAtALaterSeedKeepsTheReportsBefore) {
         "[churn]\narrivals_per_hour = 4\n"
     );
     Program program({"sim", many, "--seeds", "6", "--json", path("o.json")}, folder_.path());
-    EXPECT_EQ(program.wait(kPatience), 3) << program.err();
+    EXPECT_EQ(program.wait(kSimPatience), 3) << program.err();
     EXPECT_NE(program.err().find("more than 16384 peers"), std::string::npos) << program.err();
     EXPECT_EQ(json::parse(read("o.json")).as_object().at("seed").to_number<int>(), 1);
 }
@@ -194,9 +194,9 @@ TEST_F(SimTest, CtrlCLeavesTheReportOfThePartThatRan) {
         {"sim", write("small.toml", kSmall), "--seeds", "1000000", "--json", path("o.json")},
         folder_.path()
     );
-    ASSERT_TRUE(program.wait_for_text("ETA", kPatience)) << program.err();
+    ASSERT_TRUE(program.wait_for_text("ETA", kSimPatience)) << program.err();
     program.signal(SIGINT);
-    EXPECT_EQ(program.wait(kPatience), 130) << program.err();
+    EXPECT_EQ(program.wait(kSimPatience), 130) << program.err();
     EXPECT_GE(count_lines(program.out()), 2U);
     EXPECT_GE(json::parse(read("o.json")).as_array().size(), 1U);
 }
@@ -220,9 +220,9 @@ TEST_F(SimTest, CtrlCLeavesTheReportOfTheRunThatItEnds) {
              path("o.html")},
             folder_.path()
         );
-        ASSERT_TRUE(program.wait_for_text("ETA", kPatience)) << program.err();
+        ASSERT_TRUE(program.wait_for_text("ETA", kSimPatience)) << program.err();
         program.signal(SIGINT);
-        EXPECT_EQ(program.wait(kPatience), 130) << program.err();
+        EXPECT_EQ(program.wait(kSimPatience), 130) << program.err();
         const json::object report = json::parse(read("o.json")).as_object();
         EXPECT_TRUE(report.at("interrupted").as_bool()) << mode;
         EXPECT_GT(report.at("virtual_s").to_number<double>(), 0) << mode;
@@ -249,7 +249,7 @@ TEST_F(SimTest, RecordsARealRunAsAScenario) {
          path("run.json")},
         folder_.path()
     );
-    ASSERT_EQ(real.wait(kPatience), 0) << real.err();
+    ASSERT_EQ(real.wait(kSimPatience), 0) << real.err();
     out_of({"sim", "record", path("run.json"), "-o", path("run.toml")});
     const std::string toml = read("run.toml");
     EXPECT_NE(toml.find("stages = 2\n"), std::string::npos) << toml;

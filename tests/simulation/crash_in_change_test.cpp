@@ -1,6 +1,7 @@
 // Crashes at every event of a run in which a peer joins and another moves to a stage that needs it,
 // and at pairs of events. The last peer of a stage is spared: its loss is beyond the promise.
 #include "sim/run/run_world.hpp"
+#include "tests/simulation/runs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -155,13 +156,14 @@ TEST(CrashWhilePeersChange, AtEveryEventLeavesTheRunEqualToOneProcess) {
     std::printf("%llu crashes\n", static_cast<unsigned long long>(crashes));
 }
 
-/// About 31 moments each.
+/// About 31 moments each in crash_pairs_long, otherwise 14.
 TEST(CrashWhilePeersChange, AtPairsOfEventsLeavesTheRunEqualToOneProcess) {
     const RunWorldOptions options = changing();
     const Reference reference = train_single(options.config);
     const Course course = course_of(options);
+    const std::uint64_t moments = all_crash_pairs() ? 31 : 14;
     const std::uint64_t stride =
-        std::max<std::uint64_t>(1, (course.last_event - course.first_event) / 31);
+        std::max<std::uint64_t>(1, (course.last_event - course.first_event) / moments);
     std::uint64_t pairs = 0;
     for (const PeerId first : course.victims) {
         for (const PeerId second : course.victims) {

@@ -1,11 +1,17 @@
-// The coordinator and the log of a simulated run, for tests.
+// Helpers of tests of simulated runs: how much to try, the coordinator, the log.
 #pragma once
 
 #include "sim/run/run_world.hpp"
 
+#include <cstdlib>
 #include <string>
 
 namespace sim {
+
+/// Whether a test of pairs of crashes takes all of them, which takes minutes: crash_pairs_long.
+inline bool all_crash_pairs() {
+    return std::getenv("SWARM_ALL_CRASH_PAIRS") != nullptr;
+}
 
 inline const PeerId kBoss = RunWorld::coordinator();
 

@@ -72,13 +72,13 @@ std::vector<float> values_of(
     return all;
 }
 
-struct Trained {
+struct TrainedExits {
     double loss = 0;
     Named gradients;
 };
 
 /// Does forward and backward of one microbatch.
-Trained train(
+TrainedExits train(
     const RunConfig& config, const Named& weights, const std::vector<std::uint32_t>& tokens
 ) {
     const auto layouts = swarm::run::partition(config);
@@ -105,7 +105,7 @@ Trained train(
     for (std::size_t s = last; s-- > 0;) {
         below = take(computes[s]->backward(graph_key(0), below, gradients[s]));
     }
-    Trained trained{tail.loss, {}};
+    TrainedExits trained{tail.loss, {}};
     for (std::size_t s = 0; s <= last; ++s) {
         auto at = gradients[s].begin();
         for (const auto& tensor : layouts[s].tensors) {
@@ -139,14 +139,6 @@ Named expected_gradients(
     return sum;
 }
 
-double norm_of(const std::vector<float>& values) {
-    double squares = 0;
-    for (const float value : values) {
-        squares += static_cast<double>(value) * value;
-    }
-    return std::sqrt(squares);
-}
-
 void expect_equal(const Named& found, const Named& expected, const std::string& what) {
     ASSERT_EQ(found.size(), expected.size()) << what;
     for (const auto& [name, values] : expected) {
@@ -168,7 +160,7 @@ TEST(Exits, AddTheGradientsOfModelsOfFewerLayersForAnyCut) {
             const double loss = train(config, weights, tokens).loss;
             for (const std::uint32_t stages : {1U, 2U, 3U}) {
                 config.stages = stages;
-                const Trained found = train(config, weights, tokens);
+                const TrainedExits found = train(config, weights, tokens);
                 EXPECT_EQ(found.loss, loss) << "the loss of the last layer";
                 expect_equal(
                     found.gradients,
@@ -189,9 +181,9 @@ TEST(Exits, OfWeightZeroLeaveTheBitsOfAPlainRun) {
         plain.train.exits.clear();
         const Named weights = random_model(config);
         const auto tokens = random_batch(config, 5);
-        Trained wanted = train(plain, weights, tokens);
+        TrainedExits wanted = train(plain, weights, tokens);
         wanted.gradients.erase(swarm::run::kHeadNorm);  // exits hold it
-        const Trained found = train(config, weights, tokens);
+        const TrainedExits found = train(config, weights, tokens);
         EXPECT_EQ(found.loss, wanted.loss);
         EXPECT_EQ(found.gradients, wanted.gradients);
     }
@@ -210,7 +202,7 @@ TEST(Exits, CountTheTargetsThatCountAtTheEnd) {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         tokens[i] |= i % row == 0 ? 0 : swarm::kNoLossFlag;
     }
-    const Trained nothing = train(config, weights, tokens);
+    const TrainedExits nothing = train(config, weights, tokens);
     EXPECT_EQ(nothing.loss, 0);
     for (const auto& [name, values] : nothing.gradients) {
         EXPECT_EQ(norm_of(values), 0) << name;

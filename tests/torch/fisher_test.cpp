@@ -21,8 +21,8 @@ using stacking::composition::HeadMatrix;
 using swarm::run::RunConfig;
 using swarm::run::StageLayout;
 
-constexpr std::uint64_t kSeed = 8;
-constexpr double kStep = 1e-5;  // step of the finite differences
+constexpr std::uint64_t kTextSeed = 8;
+constexpr double kDifference = 1e-5;  // step of the finite differences
 
 RunConfig windows_config(bool tied) {
     RunConfig config = tiny_config();
@@ -34,7 +34,7 @@ RunConfig windows_config(bool tied) {
 
 /// Three whole windows, and one with two targets.
 std::vector<FisherWindow> some_windows(const RunConfig& config) {
-    const std::vector<std::vector<std::uint32_t>> texts{random_tokens(config, kSeed, 21)};
+    const std::vector<std::vector<std::uint32_t>> texts{random_tokens(config, kTextSeed, 21)};
     auto windows = fisher_windows(texts, {}, config.model.context);
     EXPECT_EQ(windows.size(), 4U);
     EXPECT_EQ(windows.back().targets, 2U);
@@ -43,7 +43,7 @@ std::vector<FisherWindow> some_windows(const RunConfig& config) {
 
 /// Both uses of a tied matrix have one value.
 std::vector<float> weights_for(const RunConfig& config, const StageLayout& layout) {
-    std::vector<float> weights = random_weights(config, kSeed);
+    std::vector<float> weights = random_weights(config, kTextSeed);
     if (config.model.tied_embeddings) {
         const std::uint64_t count = layout.tensors.front().elements();
         std::copy_n(weights.begin(), count, weights.end() - static_cast<std::ptrdiff_t>(count));
@@ -94,7 +94,8 @@ double mean_square(
     };
     for (const FisherWindow& window : windows) {
         const double slope =
-            (loss_at(window, value + kStep) - loss_at(window, value - kStep)) / (2 * kStep);
+            (loss_at(window, value + kDifference) - loss_at(window, value - kDifference)) /
+            (2 * kDifference);
         squares += slope * slope;
     }
     return squares / static_cast<double>(windows.size());

@@ -60,14 +60,6 @@ Tensors mixture_of_copies(const RunConfig& config, const Tensors& llama) {
     return mixed;
 }
 
-double norm_of(const std::vector<float>& values) {
-    double squares = 0;
-    for (const float value : values) {
-        squares += static_cast<double>(value) * value;
-    }
-    return std::sqrt(squares);
-}
-
 TEST(Mixture, OfOneMemberIsThatMember) {
     const RunConfig plain = tiny_config(1);
     const RunConfig config = mixed_config(1, 1);

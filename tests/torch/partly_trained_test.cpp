@@ -37,7 +37,7 @@ using swarm::run::StageLayout;
 /// The weights of tensors by name, trained and frozen.
 using Named = std::map<std::string, std::vector<float>>;
 
-std::unique_ptr<stages::StageCompute> make(const RunConfig& run, const StageLayout& layout) {
+std::unique_ptr<stages::StageCompute> make_llama(const RunConfig& run, const StageLayout& layout) {
     return take(stages::torch_backend::make_llama_compute(run, layout));
 }
 
@@ -78,7 +78,7 @@ RunConfig tiny_run(std::uint32_t stages) {
     return config;
 }
 
-Named random_model(RunConfig config) {
+Named random_tensors(RunConfig config) {
     config.stages = 1;
     config.train.freeze.clear();
     config.lora.rank = 0;
@@ -97,7 +97,7 @@ Named random_model(RunConfig config) {
 /// Trains some steps from the given weights.
 Named train(const RunConfig& config, const Named& weights, int steps) {
     const swarm::run::Corpus corpus = random_tokens(config, 8, 200);
-    SingleRun run(config, make, corpus);
+    SingleRun run(config, make_llama, corpus);
     run.resume(states_of(config, weights));
     for (int i = 0; i < steps; ++i) {
         const auto record = take(run.step());
@@ -118,7 +118,7 @@ TEST(PartlyTrained, MovesWhatIsTrainedAsAWholeRunDoes) {
     RunConfig whole = tiny_run(1);
     RunConfig part = whole;
     part.train.freeze = {"embed", "layers.0", "norms", "attn"};
-    const Named begin = random_model(whole);
+    const Named begin = random_tensors(whole);
     const Named all = train(whole, begin, 1);
     const Named some = train(part, begin, 1);
     for (const auto& [name, values] : some) {
@@ -134,7 +134,7 @@ TEST(PartlyTrained, GivesTheSameBitsForAnySplit) {
     for (const auto& groups : frozen) {
         RunConfig config = tiny_run(1);
         config.train.freeze = groups;
-        const Named begin = random_model(config);
+        const Named begin = random_tensors(config);
         const Named once = train(config, begin, 3);
         for (const std::uint32_t stages : {2U, 3U}) {
             config.stages = stages;
@@ -147,7 +147,7 @@ TEST(PartlyTrained, KeepsATiedMatrixAtBothEnds) {
     RunConfig config = tiny_run(3);
     config.model.tied_embeddings = true;
     config.train.freeze = {"embed", "head"};
-    Named begin = random_model(config);
+    Named begin = random_tensors(config);
     begin["head.weight"] = begin["embed.weight"];
     const Named end = train(config, begin, 2);
     EXPECT_EQ(end.at("embed.weight"), begin.at("embed.weight"));
@@ -161,7 +161,7 @@ TEST(Adapters, BeginAsTheModelAndAreMergedWhenItIsOpened) {
     config.lora.rank = 3;
     config.lora.alpha = 5;
     config.lora.on = {"attn.wk", "attn.wo", "mlp.w1", "mlp.w3"};
-    Named weights = random_model(config);
+    Named weights = random_tensors(config);
     for (const StageLayout& layout : partition(config)) {
         const StageState fresh = StageState::from_seed(config, layout);
         for (const auto& tensor : all_tensors(layout)) {
@@ -174,9 +174,9 @@ TEST(Adapters, BeginAsTheModelAndAreMergedWhenItIsOpened) {
     RunConfig plain = config;
     plain.lora.rank = 0;
     const swarm::run::Corpus corpus = random_tokens(config, 8, 200);
-    SingleRun adapted(config, make, corpus);
+    SingleRun adapted(config, make_llama, corpus);
     adapted.resume(states_of(config, weights));
-    SingleRun model(plain, make, corpus);
+    SingleRun model(plain, make_llama, corpus);
     model.resume(states_of(plain, weights));
     EXPECT_EQ(take(adapted.step()).loss, take(model.step()).loss);
     for (int i = 0; i < 4; ++i) {
@@ -193,7 +193,7 @@ TEST(Adapters, BeginAsTheModelAndAreMergedWhenItIsOpened) {
     EXPECT_EQ(of_merged.at("layers.0.attn.wq"), weights.at("layers.0.attn.wq"));
     EXPECT_NE(of_merged.at("layers.0.attn.wk"), weights.at("layers.0.attn.wk"));
     const auto tokens = random_tokens(config, 21, config.model.context);
-    SingleRun whole(plain, make, corpus);
+    SingleRun whole(plain, make_llama, corpus);
     whole.resume(states_of(plain, of_merged));
     const std::vector<float> values = logits_of(whole, tokens);
     const std::vector<float> wanted_values = logits_of(adapted, tokens);
@@ -264,7 +264,7 @@ TEST(Adapters, TrainAsThoseOfPeft) {
         }
     }
     const StageState state = states_of(config, weights).front();
-    const auto compute = make(config, layout);
+    const auto compute = make_llama(config, layout);
     compute->use_frozen(state.frozen());
     compute->use_weights(state.weights());
     std::vector<float> gradient(layout.elements());
@@ -291,7 +291,7 @@ TEST(Adapters, TrainAsThoseOfPeft) {
     }
     for (const std::uint32_t stages : {1U, 2U}) {
         config.stages = stages;
-        SingleRun run(config, make, tokens);
+        SingleRun run(config, make_llama, tokens);
         run.resume(states_of(config, weights));
         for (const json::value& loss : golden.at("losses").as_array()) {
             EXPECT_NEAR(take(run.step()).loss, loss.to_number<double>(), 1e-3);

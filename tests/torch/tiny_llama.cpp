@@ -3,6 +3,7 @@
 #include "stages/torch/make_llama.hpp"
 #include "swarm/base/rng.hpp"
 
+#include <cmath>
 #include <utility>
 
 using stages::StageTensor;
@@ -65,6 +66,14 @@ StageTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<float> val
 
 std::vector<float> tensor_values(const StageTensor& tensor) {
     return {tensor.values.begin(), tensor.values.end()};
+}
+
+double norm_of(const std::vector<float>& values) {
+    double squares = 0;
+    for (const float value : values) {
+        squares += static_cast<double>(value) * value;
+    }
+    return std::sqrt(squares);
 }
 
 stages::GraphKey graph_key(std::uint32_t microbatch, std::uint64_t attempt) {

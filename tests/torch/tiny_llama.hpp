@@ -33,6 +33,8 @@ stages::StageTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<fl
 
 std::vector<float> tensor_values(const stages::StageTensor& tensor);
 
+double norm_of(const std::vector<float>& values);
+
 stages::GraphKey graph_key(std::uint32_t microbatch, std::uint64_t attempt = 1);
 
 /// Returns the value, or throws an exception that fails the test with the error's text.

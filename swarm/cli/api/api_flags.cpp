@@ -10,7 +10,7 @@
 namespace swarm::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kApiExamples = R"(
 examples:
   swarm api --model smollm2 --join 192.168.1.7:7118       # http://127.0.0.1:8080/v1
   swarm api --stack two.toml --join 192.168.1.7:7118 --port 9000
@@ -75,8 +75,9 @@ void add_client_flags(CLI::App& app, ApiOptions& api) {
 }  // namespace
 
 void add_api(CLI::App& program, const OnChosen& on_chosen) {
-    CLI::App& app =
-        add_verb(program, "api", "Answer clients of OpenAI's API by peers of a model", kExamples);
+    CLI::App& app = add_verb(
+        program, "api", "Answer clients of OpenAI's API by peers of a model", kApiExamples
+    );
     const auto options = std::make_shared<ApiOptions>();
     add_model_flags(app, *options);
     add_client_flags(app, *options);

@@ -8,7 +8,7 @@
 namespace swarm::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kChatExamples = R"(
 examples:
   swarm chat --model smollm2
   swarm chat --model smollm2 --system "Answer in one sentence." --temperature 0.7
@@ -21,7 +21,7 @@ constexpr std::uint32_t kAnswerTokens = 1024;
 }  // namespace
 
 void add_chat(CLI::App& program, const OnChosen& on_chosen) {
-    CLI::App& app = add_verb(program, "chat", "Talk with a model in the terminal", kExamples);
+    CLI::App& app = add_verb(program, "chat", "Talk with a model in the terminal", kChatExamples);
     const auto options = std::make_shared<ChatOptions>();
     GenerateOptions& generate = options->generate;
     generate.tokens = kAnswerTokens;

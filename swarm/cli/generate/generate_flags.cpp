@@ -16,7 +16,7 @@
 namespace swarm::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kGenerateExamples = R"(
 examples:
   swarm generate --model smollm2 "What is the capital of France?"
   swarm generate --model smollm2 --raw --weights int8 --max-tokens 48 "The old lighthouse"
@@ -208,7 +208,8 @@ void check_sources(const CLI::App& app, const Sources& sources) {
 }  // namespace
 
 void add_generate(CLI::App& program, const OnChosen& on_chosen) {
-    CLI::App& app = add_verb(program, "generate", "Continue a text, or answer one", kExamples);
+    CLI::App& app =
+        add_verb(program, "generate", "Continue a text, or answer one", kGenerateExamples);
     const auto options = std::make_shared<GenerateOptions>();
     const Sources sources = add_sources(app, *options);
     add_question(app, *options);

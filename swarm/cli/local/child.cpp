@@ -21,7 +21,7 @@ constexpr int kReportsFd = 3;
 constexpr std::array<std::string_view, 2> kSettings = {
     "OMP_NUM_THREADS=1", "OMP_WAIT_POLICY=passive"};
 
-Error cannot(const std::string& what) {
+Error cannot_do(const std::string& what) {
     return {
         ErrorCode::StorageFailed,
         Reaction::Fatal,
@@ -82,7 +82,7 @@ Result<Child> Child::start(const Spec& spec) {
     const bool reports = spec.reports == Reports::Sent;
     std::array<int, 2> ends{-1, -1};
     if (reports && ::pipe2(ends.data(), O_CLOEXEC) != 0) {
-        return cannot("make a pipe");
+        return cannot_do("make a pipe");
     }
     FileDescriptor reading(ends[0]);
     const FileDescriptor writing(ends[1]);
@@ -91,7 +91,7 @@ Result<Child> Child::start(const Spec& spec) {
     );
     const FileDescriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!log.is_open() || !null.is_open()) {
-        return cannot("write " + spec.log_file.string());
+        return cannot_do("write " + spec.log_file.string());
     }
     std::vector<std::string> arguments{"swarm"};
     arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
@@ -109,7 +109,7 @@ Result<Child> Child::start(const Spec& spec) {
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
     if (pid < 0) {
-        return cannot("start a process");
+        return cannot_do("start a process");
     }
     if (pid == 0) {
         become_child(parent, use, argument_pointers.data(), environment_pointers.data());

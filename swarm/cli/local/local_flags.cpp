@@ -7,7 +7,7 @@
 namespace swarm::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kLocalExamples = R"(
 examples:
   swarm local --stages 3 --peers 6 --steps 60 --verify
   swarm local --model oracle --stages 2 --peers 4 --service-ms 20 --kill-every 3s --verify
@@ -79,7 +79,7 @@ void add_model_flags(CLI::App& app, LocalOptions& local) {
 
 void add_local(CLI::App& program, const OnChosen& on_chosen) {
     CLI::App& app =
-        add_verb(program, "local", "A whole swarm on this machine, with faults", kExamples);
+        add_verb(program, "local", "A whole swarm on this machine, with faults", kLocalExamples);
     const auto options = std::make_shared<LocalOptions>();
     LocalOptions& local = *options;
     add_run_flags(app, local.run_file, local.run);

@@ -8,7 +8,7 @@
 namespace swarm::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kPlanExamples = R"(
 examples:
   swarm plan run.toml --peers 6                       # six equal peers
   swarm plan run.toml --speeds 400,400,100,50 --latency 30ms --memory 8GiB
@@ -25,7 +25,7 @@ constexpr double kSpeedMost = 1e9;
 
 void add_plan(CLI::App& program, const OnChosen& on_chosen) {
     CLI::App& app =
-        add_verb(program, "plan", "What a run would be like, before it begins", kExamples);
+        add_verb(program, "plan", "What a run would be like, before it begins", kPlanExamples);
     const auto options = std::make_shared<PlanOptions>();
     PlanOptions& plan = *options;
     add_run_flags(app, plan.run_file, plan.run);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kSeatsMax = 16;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kServeExamples = R"(
 examples:
   swarm serve --join 192.168.1.7:7117            # lends this machine; Ctrl-C leaves cleanly
   swarm serve --join 5qzl7fd3m2xwk6vhtcay4ngrbe@example.org:7117  # to this owner, nobody else
@@ -163,7 +163,7 @@ void add_model_flags(CLI::App& app, ServeOptions& serve) {
 
 void add_serve(CLI::App& program, const OnChosen& on_chosen) {
     CLI::App& app =
-        add_verb(program, "serve", "Lend this machine to a run, or to a model", kExamples);
+        add_verb(program, "serve", "Lend this machine to a run, or to a model", kServeExamples);
     const auto options = std::make_shared<ServeOptions>();
     ServeOptions& serve = *options;
     app.add_option(

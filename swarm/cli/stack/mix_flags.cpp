@@ -31,7 +31,7 @@ examples:
 The layers of the members become one model, with the embedding of the first and the head of the
 last. It computes what the chain does, and is trained, exported and served like any model.)";
 
-void add_folder(CLI::App& app, std::string& folder) {
+void add_into_folder(CLI::App& app, std::string& folder) {
     app.add_option("-o,--out", folder, "an empty folder, or a new one")
         ->type_name("DIR")
         ->required();
@@ -44,7 +44,7 @@ void add_mix(CLI::App& stack, const OnChosen& on_chosen) {
         add_verb(stack, "mix", "Write models as the experts of one model", kMixExamples);
     const auto options = std::make_shared<StackMixOptions>();
     app.add_option("models", options->models, kModelHelp)->type_name("MODEL")->required();
-    add_folder(app, options->folder);
+    add_into_folder(app, options->folder);
     app.add_option("--top", options->top, "experts that compute each token")
         ->check(CLI::Range(1U, run::kExpertsMax))
         ->capture_default_str();
@@ -72,7 +72,7 @@ void add_join(CLI::App& stack, const OnChosen& on_chosen) {
     app.add_option("file", options->file, "a stack of mode chain")
         ->type_name("STACK.toml")
         ->required();
-    add_folder(app, options->folder);
+    add_into_folder(app, options->folder);
     when_named<StackJoinOptions>(app, on_chosen, options, join_chain);
 }
 

@@ -14,7 +14,7 @@
 namespace swarm::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kStackExamples = R"(
 examples:
   swarm stack branch runs/base --sources austen.txt code.txt -o members   # to be trained apart
   swarm stack new two.toml --member runs/austen --member runs/code
@@ -54,7 +54,7 @@ examples:
 The exit code is 3 when the stack predicts these texts worse than its best member alone. In a chain
 a member alone is its whole model, whichever layers the chain has of it.)";
 
-constexpr const char* kShowExamples = R"(
+constexpr const char* kStackShowExamples = R"(
 examples:
   swarm stack show two.toml)";
 
@@ -138,9 +138,9 @@ void add_measure(CLI::App& stack, const OnChosen& on_chosen) {
     when_named<StackMeasureOptions>(app, on_chosen, options, measure_stack);
 }
 
-void add_show(CLI::App& stack, const OnChosen& on_chosen) {
+void add_show_verb(CLI::App& stack, const OnChosen& on_chosen) {
     CLI::App& app =
-        add_verb(stack, "show", "Members, what was measured, and the verdict", kShowExamples);
+        add_verb(stack, "show", "Members, what was measured, and the verdict", kStackShowExamples);
     const auto options = std::make_shared<StackShowOptions>();
     add_file(app, options->file);
     when_named<StackShowOptions>(app, on_chosen, options, show_stack);
@@ -150,7 +150,7 @@ void add_show(CLI::App& stack, const OnChosen& on_chosen) {
 
 void add_stack(CLI::App& program, const OnChosen& on_chosen) {
     CLI::App& app =
-        add_verb(program, "stack", "Several models as one, and whether it pays", kExamples);
+        add_verb(program, "stack", "Several models as one, and whether it pays", kStackExamples);
     app.require_subcommand(1);
     add_branch(app, on_chosen);
     add_grow(app, on_chosen);
@@ -160,7 +160,7 @@ void add_stack(CLI::App& program, const OnChosen& on_chosen) {
     add_remove(app, on_chosen);
     add_measure(app, on_chosen);
     add_stack_train(app, on_chosen);
-    add_show(app, on_chosen);
+    add_show_verb(app, on_chosen);
     add_average(app, on_chosen);
     add_soup(app, on_chosen);
     add_mix(app, on_chosen);

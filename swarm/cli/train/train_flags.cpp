@@ -7,7 +7,7 @@
 namespace swarm::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kRunExamples = R"(
 examples:
   swarm train                              # the demo model; prints what its peers have to type
   swarm train --qr                         # ... and shows it to the camera of a phone
@@ -54,7 +54,7 @@ void add_single_flags(CLI::App& app, TrainOptions& train) {
 }  // namespace
 
 void add_train(CLI::App& program, const OnChosen& on_chosen) {
-    CLI::App& app = add_verb(program, "train", "Train a model with whoever joins", kExamples);
+    CLI::App& app = add_verb(program, "train", "Train a model with whoever joins", kRunExamples);
     const auto options = std::make_shared<TrainOptions>();
     TrainOptions& train = *options;
     add_run_flags(app, train.run_file, train.run);

@@ -74,9 +74,9 @@ std::vector<double> shares_of(const SessionBedOptions& options) {
 /// directory's list; a new client replaces it afterwards.
 double rows_per_s(const SessionBedOptions& options) {
     constexpr std::uint32_t kPrompt = 4;
-    constexpr std::uint32_t kTokens = 25;
+    constexpr std::uint32_t kTokensOfShares = 25;
     constexpr std::uint32_t kRows =
-        kPrompt + kTokens - 1;  // the last row of the prompt gives a token, too
+        kPrompt + kTokensOfShares - 1;  // the last row of the prompt gives a token, too
     constexpr std::uint32_t kMeasured_s = 60;
     SessionBed bed(options);
     std::uint64_t requests = warm_up(bed);
@@ -93,7 +93,7 @@ double rows_per_s(const SessionBedOptions& options) {
                 bed.replace_client(client);
             }
             asked[client] = ++requests;
-            bed.ask(session_request(requests, kPrompt, kTokens), client);
+            bed.ask(session_request(requests, kPrompt, kTokensOfShares), client);
         }
         bed.world().run_for(10ms);
     }

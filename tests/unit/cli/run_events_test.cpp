@@ -12,7 +12,7 @@ using std::chrono::seconds;
 using test::kAnna;
 using test::kBert;
 
-TimePoint at(int second) {
+TimePoint at_second(int second) {
     return TimePoint(seconds(second));
 }
 
@@ -28,33 +28,33 @@ class RunEventsTest : public testing::Test {
 };
 
 TEST_F(RunEventsTest, OnlyEntriesAfterTheFirstCommitAreJoins) {
-    events.changed(changed(kAnna, PeerChange::Admitted), at(1));
-    events.committed(at(2));
+    events.changed(changed(kAnna, PeerChange::Admitted), at_second(1));
+    events.committed(at_second(2));
     EXPECT_EQ(events.joins(), 0U);
     EXPECT_TRUE(events.all().empty());
-    events.changed(changed(kBert, PeerChange::Admitted), at(3));
+    events.changed(changed(kBert, PeerChange::Admitted), at_second(3));
     EXPECT_EQ(events.joins(), 1U);
     EXPECT_EQ(last().kind, RunEventKind::Join);
     EXPECT_FALSE(last().cost) << "nobody saw it start";
 }
 
 TEST_F(RunEventsTest, AMemberThatAResumedCoordinatorMeetsAgainDoesNotJoin) {
-    events.changed(changed(kAnna, PeerChange::Admitted), at(1));
-    events.changed(changed(kBert, PeerChange::Admitted), at(1));
-    events.committed(at(2));
-    events.kill(kBert, at(3));
-    events.kill_coordinator(at(4));
-    events.changed(changed(kAnna, PeerChange::Admitted), at(5));
+    events.changed(changed(kAnna, PeerChange::Admitted), at_second(1));
+    events.changed(changed(kBert, PeerChange::Admitted), at_second(1));
+    events.committed(at_second(2));
+    events.kill(kBert, at_second(3));
+    events.kill_coordinator(at_second(4));
+    events.changed(changed(kAnna, PeerChange::Admitted), at_second(5));
     EXPECT_EQ(events.joins(), 0U);
-    events.changed(changed(kBert, PeerChange::Admitted), at(6));
+    events.changed(changed(kBert, PeerChange::Admitted), at_second(6));
     EXPECT_EQ(events.joins(), 1U) << "it is a new process";
 }
 
 TEST_F(RunEventsTest, AJoinCostsFromTheStartToTheAdmission) {
-    events.committed(at(1));
-    events.start(kAnna, at(2));
-    events.start(kBert, at(3));
-    events.changed(changed(kAnna, PeerChange::Admitted), at(7));
+    events.committed(at_second(1));
+    events.start(kAnna, at_second(2));
+    events.start(kBert, at_second(3));
+    events.changed(changed(kAnna, PeerChange::Admitted), at_second(7));
     ASSERT_EQ(events.all().size(), 2U);
     EXPECT_EQ(events.all()[0].cost, seconds(5));
     EXPECT_EQ(events.all()[0].stage, StageIndex{1});
@@ -62,21 +62,21 @@ TEST_F(RunEventsTest, AJoinCostsFromTheStartToTheAdmission) {
 }
 
 TEST_F(RunEventsTest, AReturnAfterAFenceCostsFromTheFence) {
-    events.changed(changed(kAnna, PeerChange::Admitted), at(1));
-    events.committed(at(2));
-    events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(4));
-    events.changed(changed(kAnna, PeerChange::Admitted), at(9));
+    events.changed(changed(kAnna, PeerChange::Admitted), at_second(1));
+    events.committed(at_second(2));
+    events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at_second(4));
+    events.changed(changed(kAnna, PeerChange::Admitted), at_second(9));
     EXPECT_EQ(last().kind, RunEventKind::Join);
     EXPECT_EQ(last().cost, seconds(5));
-    events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(20));
-    events.changed(changed(kAnna, PeerChange::Admitted), at(21));
+    events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at_second(20));
+    events.changed(changed(kAnna, PeerChange::Admitted), at_second(21));
     EXPECT_EQ(last().cost, seconds(1)) << "a join of its own";
 }
 
 TEST_F(RunEventsTest, AMoveEndsWithTheAdmissionAndIsNoJoin) {
-    events.committed(at(1));
-    events.changed(changed(kAnna, PeerChange::Moved, "from stage 0"), at(4));
-    events.changed(changed(kAnna, PeerChange::Admitted), at(10));
+    events.committed(at_second(1));
+    events.changed(changed(kAnna, PeerChange::Moved, "from stage 0"), at_second(4));
+    events.changed(changed(kAnna, PeerChange::Admitted), at_second(10));
     ASSERT_EQ(events.all().size(), 1U);
     EXPECT_EQ(last().kind, RunEventKind::Move);
     EXPECT_EQ(last().reason, "from stage 0");
@@ -84,21 +84,21 @@ TEST_F(RunEventsTest, AMoveEndsWithTheAdmissionAndIsNoJoin) {
 }
 
 TEST_F(RunEventsTest, ADrainEndsWhenThePeerHasLeft) {
-    events.drain(kAnna, at(1));
-    events.changed(changed(kAnna, PeerChange::Left), at(3));
+    events.drain(kAnna, at_second(1));
+    events.changed(changed(kAnna, PeerChange::Left), at_second(3));
     EXPECT_EQ(last().cost, seconds(2));
-    events.left(kAnna, at(4));
+    events.left(kAnna, at_second(4));
     EXPECT_EQ(last().cost, seconds(2)) << "the coordinator was first";
-    events.drain(kBert, at(5));
-    events.left(kBert, at(9));
+    events.drain(kBert, at_second(5));
+    events.left(kBert, at_second(9));
     EXPECT_EQ(last().cost, seconds(4)) << "no coordinator said so";
-    events.changed(changed(kBert, PeerChange::Left), at(12));
+    events.changed(changed(kBert, PeerChange::Left), at_second(12));
     EXPECT_EQ(events.all()[1].cost, seconds(4));
 }
 
 TEST_F(RunEventsTest, FencesAndEmptyStagesCarryTheirReason) {
-    events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(1));
-    events.changed(changed(kAnna, PeerChange::StageEmpty, "it restarted"), at(2));
+    events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at_second(1));
+    events.changed(changed(kAnna, PeerChange::StageEmpty, "it restarted"), at_second(2));
     EXPECT_EQ(events.count(RunEventKind::Fence, kAnna), 1U);
     EXPECT_EQ(events.count(RunEventKind::Fence, kBert), 0U);
     EXPECT_EQ(events.all()[0].reason, "silent for 6 s");
@@ -106,22 +106,22 @@ TEST_F(RunEventsTest, FencesAndEmptyStagesCarryTheirReason) {
 }
 
 TEST_F(RunEventsTest, ASplitCostsTheTimeToTheNextCommitAndIsNoFault) {
-    events.committed(at(1));
-    events.split("layers 3, 3", at(2));
-    events.committed(at(5));
-    events.committed(at(6));
+    events.committed(at_second(1));
+    events.split("layers 3, 3", at_second(2));
+    events.committed(at_second(5));
+    events.committed(at_second(6));
     EXPECT_EQ(last().reason, "layers 3, 3");
     EXPECT_EQ(last().cost, seconds(3));
     EXPECT_TRUE(events.recoveries(RunEvents::Faults::All).empty());
 }
 
 TEST_F(RunEventsTest, FaultsThatOverlapAreNotAlone) {
-    events.kill(kAnna, at(1));
-    events.freeze(kBert, at(2), seconds(3));
-    events.committed(at(4));
-    events.kill(kAnna, at(5));
-    events.committed(at(6));
-    events.kill_coordinator(at(7));  // the run ended before a commit
+    events.kill(kAnna, at_second(1));
+    events.freeze(kBert, at_second(2), seconds(3));
+    events.committed(at_second(4));
+    events.kill(kAnna, at_second(5));
+    events.committed(at_second(6));
+    events.kill_coordinator(at_second(7));  // the run ended before a commit
     EXPECT_EQ(
         events.recoveries(RunEvents::Faults::All),
         (std::vector<Duration>{seconds(3), seconds(2), seconds(1)})

@@ -13,7 +13,7 @@
 namespace swarm::net {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kJobPatience = std::chrono::seconds(10);
 
 class CountingJob final : public node::Job {
  public:
@@ -47,7 +47,7 @@ class Answers {
 
     bool wait_for(std::size_t count) {
         std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, kPatience, [&] { return jobs_.size() >= count; });
+        return changed_.wait_for(lock, kJobPatience, [&] { return jobs_.size() >= count; });
     }
 
     std::vector<std::uint64_t> jobs_;
@@ -125,7 +125,7 @@ TEST(ComputePool, ShutdownInterruptsAHeldJobAndDropsTheRest) {
         ComputePool pool(options, answers.done(), {});
         pool.submit({{1}, job(1, [&] { started.set_value(); })});
         pool.submit({{2}, job(1, [&] { second_ran = true; })});
-        ASSERT_EQ(started.get_future().wait_for(kPatience), std::future_status::ready);
+        ASSERT_EQ(started.get_future().wait_for(kJobPatience), std::future_status::ready);
     }
     EXPECT_TRUE(answers.jobs_.empty());
     EXPECT_FALSE(second_ran);
@@ -148,7 +148,7 @@ TEST(ComputePool, SharesADeviceJobByJob) {
                       const auto seen = second_began.get_future().wait_for(kLongEnough);
                       together = seen == std::future_status::ready;
                   })});
-    ASSERT_EQ(first_began.get_future().wait_for(kPatience), std::future_status::ready);
+    ASSERT_EQ(first_began.get_future().wait_for(kJobPatience), std::future_status::ready);
     second.submit({{2}, job(1, [&] { second_began.set_value(); })});
     ASSERT_TRUE(answers.wait_for(2));
     EXPECT_FALSE(together);
@@ -165,7 +165,7 @@ TEST(ComputePool, AJobThatLacksMemoryIsTheLastOneAndSaysSo) {
     pool.submit({{2}, job(1, [] { throw std::bad_alloc(); })});
     pool.submit({{3}, job(1)});
     std::future<std::string> reason = said.get_future();
-    ASSERT_EQ(reason.wait_for(kPatience), std::future_status::ready);
+    ASSERT_EQ(reason.wait_for(kJobPatience), std::future_status::ready);
     EXPECT_EQ(reason.get(), "this machine has no memory left for the work that it was given");
     pool.shutdown();
     EXPECT_EQ(answers.jobs_, (std::vector<std::uint64_t>{1}));
@@ -179,7 +179,7 @@ TEST(ComputePool, ALibrarysErrorIsOneLine) {
     });
     pool.submit({{1}, job(1, [] { throw std::runtime_error("out of memory\nstack: 1\n2"); })});
     std::future<std::string> reason = said.get_future();
-    ASSERT_EQ(reason.wait_for(kPatience), std::future_status::ready);
+    ASSERT_EQ(reason.wait_for(kJobPatience), std::future_status::ready);
     EXPECT_EQ(reason.get(), "the device failed: out of memory");
 }
 

@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
-constexpr auto kPatience = 20s;
+constexpr auto kLinePatience = 20s;
 /// Bytes that a line may make good after its timer woke late.
 constexpr double kCatchUp_s = 0.006;
 constexpr double kMebibyte = 1 << 20;
@@ -62,7 +62,7 @@ class EmulatedLinesTest : public testing::Test {
     }
 
     [[nodiscard]] bool all_end() {
-        const auto due = Clock::now() + kPatience;
+        const auto due = Clock::now() + kLinePatience;
         while (pending_ > 0 && Clock::now() < due) {
             io_.run_one_until(due);
         }
@@ -115,7 +115,7 @@ class EmulatedLinesTest : public testing::Test {
 
     /// Sends a byte and waits for it, `rounds` times, then ends; adds the time of each round.
     static asio::awaitable<void> ping(
-        tcp::socket& socket, std::size_t rounds, std::vector<double>& seconds
+        tcp::socket& socket, std::size_t rounds, std::vector<double>& rounds_s
     ) {
         for (std::size_t round = 0; round < rounds; ++round) {
             const auto start = Clock::now();
@@ -124,7 +124,7 @@ class EmulatedLinesTest : public testing::Test {
             const auto [error, count] =
                 co_await asio::async_read(socket, asio::buffer(&byte, 1), kAsTuple);
             EXPECT_FALSE(error);
-            seconds.push_back(seconds_since(start));
+            rounds_s.push_back(seconds_since(start));
         }
         socket.close();
     }
@@ -202,12 +202,12 @@ TEST_F(EmulatedLinesTest, DelayEachWay) {
     ASSERT_TRUE(ends);
     tcp::acceptor acceptor = listen(ends->back);
     tcp::socket socket = dial(ends->front);
-    std::vector<double> seconds;
+    std::vector<double> rounds_s;
     spawn(echo(acceptor));
-    spawn(ping(socket, 5, seconds));
+    spawn(ping(socket, 5, rounds_s));
     ASSERT_TRUE(all_end());
-    ASSERT_EQ(seconds.size(), 5);
-    for (const double round : seconds) {
+    ASSERT_EQ(rounds_s.size(), 5);
+    for (const double round : rounds_s) {
         EXPECT_GE(round, 0.040);
     }
 }
@@ -218,11 +218,11 @@ TEST_F(EmulatedLinesTest, StandInFrontOfAProcessThatListensAlready) {
     const auto front = lines.add_front({"127.0.0.1", acceptor.local_endpoint().port()});
     ASSERT_TRUE(front) << front.error().detail;
     tcp::socket socket = dial(*front);
-    std::vector<double> seconds;
+    std::vector<double> rounds_s;
     spawn(echo(acceptor));
-    spawn(ping(socket, 2, seconds));
+    spawn(ping(socket, 2, rounds_s));
     ASSERT_TRUE(all_end());
-    EXPECT_GE(seconds.back(), 0.040);
+    EXPECT_GE(rounds_s.back(), 0.040);
 }
 
 TEST_F(EmulatedLinesTest, CutBothSides) {

@@ -18,7 +18,7 @@ using swarm::kNever;
 using swarm::protocol::RefusedReason;
 using swarm::test::kStart;
 
-constexpr Request kRequest{.work_units = 10, .bytes = 1000};
+constexpr Request kHopRequest{.work_units = 10, .bytes = 1000};
 constexpr SlotId kPeer{1};
 constexpr SlotId kOther{2};
 
@@ -37,7 +37,7 @@ struct Bed {
     }
 
     std::optional<SlotId> pick(TimePoint now = kStart) {
-        return router.pick(leg(++picks), kRequest, now);
+        return router.pick(leg(++picks), kHopRequest, now);
     }
 
     /// Lets the peer's next offers run into their deadline, one second each, until it is closed.
@@ -58,28 +58,28 @@ TEST(HopRouter, DoesNotPickAPeerThatRefusedTheLegForGood) {
     Bed bed({kPeer, kOther});
     const std::array<SlotId, 1> refused{kPeer};
     for (std::uint64_t n = 101; n <= 104; ++n) {
-        EXPECT_EQ(bed.router.pick(leg(n), kRequest, kStart, refused), kOther);
+        EXPECT_EQ(bed.router.pick(leg(n), kHopRequest, kStart, refused), kOther);
     }
     EXPECT_EQ(bed.pick(), kPeer) << "another leg may go there";
     const std::array<SlotId, 2> both{kPeer, kOther};
-    EXPECT_EQ(bed.router.pick(leg(105), kRequest, kStart, both), std::nullopt);
+    EXPECT_EQ(bed.router.pick(leg(105), kHopRequest, kStart, both), std::nullopt);
 }
 
 TEST(HopRouter, PicksOnlyCandidatesWithALink) {
     HopRouter router(make_policy("iwrr", kInSlotOrder), {});
     router.set_candidates({kPeer, kOther}, kStart);
-    EXPECT_EQ(router.pick(leg(1), kRequest, kStart), std::nullopt) << "links start down";
+    EXPECT_EQ(router.pick(leg(1), kHopRequest, kStart), std::nullopt) << "links start down";
     router.set_linked(kOther, true, kStart);
-    EXPECT_EQ(router.pick(leg(1), kRequest, kStart), kOther);
+    EXPECT_EQ(router.pick(leg(1), kHopRequest, kStart), kOther);
     router.set_linked(kOther, false, kStart);
-    EXPECT_EQ(router.pick(leg(2), kRequest, kStart), std::nullopt);
+    EXPECT_EQ(router.pick(leg(2), kHopRequest, kStart), std::nullopt);
 }
 
 TEST(HopRouter, RemembersALinkThatCameBeforeTheCandidate) {
     HopRouter router(make_policy("iwrr", kInSlotOrder), {});
     router.set_linked(kPeer, true, kStart);
     router.set_candidates({kPeer}, kStart);
-    EXPECT_EQ(router.pick(leg(1), kRequest, kStart), kPeer);
+    EXPECT_EQ(router.pick(leg(1), kHopRequest, kStart), kPeer);
 }
 
 TEST(HopRouter, StopsAtTheWindowAndGoesOnAfterAPassed) {
@@ -283,7 +283,7 @@ TEST(HopRouter, MeasuresTheWayToThePeer) {
     // Both work equally fast, but the way to one of them takes half of the time.
     for (const auto& [slot, way_ms] : {std::pair{kPeer, 500}, std::pair{kOther, 5}}) {
         router.set_linked(slot, true, now);
-        ASSERT_EQ(router.pick(leg(++attempt), kRequest, now), slot);
+        ASSERT_EQ(router.pick(leg(++attempt), kHopRequest, now), slot);
         router.accepted(slot, leg(attempt), now + milliseconds(way_ms));
         router.accepted(slot, leg(attempt), now + seconds(100));  // repeated after a reconnect
         router.passed(slot, leg(attempt), now + seconds(1));
@@ -292,7 +292,7 @@ TEST(HopRouter, MeasuresTheWayToThePeer) {
     }
     router.set_linked(kPeer, true, now);
     router.set_linked(kOther, true, now);
-    EXPECT_EQ(router.pick(leg(++attempt), kRequest, now), kOther);
+    EXPECT_EQ(router.pick(leg(++attempt), kHopRequest, now), kOther);
 }
 
 TEST(HopRouter, KeepsWindowsAndFutureDeadlinesUnderRandomCalls) {
@@ -336,7 +336,7 @@ TEST(HopRouter, KeepsWindowsAndFutureDeadlinesUnderRandomCalls) {
                     router.abandoned(slot, some, now);
                     break;
                 default:
-                    router.pick(leg(++attempts), kRequest, now);
+                    router.pick(leg(++attempts), kHopRequest, now);
             }
             for (std::uint64_t i = 0; i < 6; ++i) {
                 ASSERT_LE(router.offers_at({i}), HopRouter::Options{}.offers_per_peer)

@@ -18,7 +18,7 @@ namespace {
 using test::kOneUnit;
 
 constexpr std::array<double, 3> kUnitsPerS{1, 2, 5};
-constexpr int kInFlight = 60;
+constexpr int kWindow = 60;
 constexpr int kPicks = 30'000;
 
 struct Peer {
@@ -35,7 +35,7 @@ class BusyStage {
             policy_->add({slot}, {});
             policy_->rate_changed({slot}, kUnitsPerS.at(slot), {});
         }
-        for (int i = 0; i < kInFlight; ++i) {
+        for (int i = 0; i < kWindow; ++i) {
             pick();
         }
     }

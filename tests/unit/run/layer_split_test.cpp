@@ -22,13 +22,13 @@ std::vector<LayerCost> times(const std::vector<double>& values) {
 }
 
 /// Memory and speed of each stage in order; empty: no bound, and equal speeds.
-struct Stages {
+struct StageCosts {
     std::vector<std::uint64_t> memory_bytes{};
     std::vector<double> speeds{};
 };
 
 /// The longest time of a stage; infinite when a stage does not fit.
-double longest(const std::vector<LayerCost>& layers, const Split& split, const Stages& of) {
+double longest(const std::vector<LayerCost>& layers, const Split& split, const StageCosts& of) {
     double longest = 0;
     std::size_t next = 0;
     for (std::size_t s = 0; s < split.size(); ++s) {
@@ -48,7 +48,10 @@ double longest(const std::vector<LayerCost>& layers, const Split& split, const S
 
 /// Tries all splits of the layers that are left.
 double brute_force(
-    const std::vector<LayerCost>& layers, std::uint32_t stages, const Stages& of, Split begun = {}
+    const std::vector<LayerCost>& layers,
+    std::uint32_t stages,
+    const StageCosts& of,
+    Split begun = {}
 ) {
     const auto done = std::accumulate(begun.begin(), begun.end(), std::size_t{0});
     if (begun.size() + 1 == stages) {
@@ -74,7 +77,7 @@ TEST(LayerSplit, TheLongestStageIsAsShortAsBruteForceFindsIt) {
             layer = {rng.unit(), 1 + rng.below(5)};
         }
         const auto stages = static_cast<std::uint32_t>(1 + rng.below(layers.size()));
-        Stages of;
+        StageCosts of;
         for (std::uint32_t s = 0; s < stages && i % 2 == 1; ++s) {
             of.memory_bytes.push_back(2 + rng.below(16));
         }

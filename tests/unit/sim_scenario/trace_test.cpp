@@ -15,7 +15,7 @@ swarm::Result<std::vector<Happening>> read(const std::string& csv) {
     return read_trace(in, "t.csv", 9);
 }
 
-void expect_refusal(const std::string& csv, const std::string& text) {
+void expect_trace_refusal(const std::string& csv, const std::string& text) {
     const auto trace = read(csv);
     ASSERT_TRUE(trace.has_error()) << csv;
     EXPECT_EQ(trace.error().code, swarm::ErrorCode::Usage);
@@ -38,7 +38,9 @@ TEST(ReadTrace, ReadsItsLines) {
 }
 
 TEST(ReadTrace, RefusesLinesOutOfOrder) {
-    expect_refusal("5,1,leave\n4,2,leave\n", "t.csv:2: is out of order: the line before is at 5 s");
+    expect_trace_refusal(
+        "5,1,leave\n4,2,leave\n", "t.csv:2: is out of order: the line before is at 5 s"
+    );
 }
 
 TEST(ReadTrace, RefusesLinesThatItDoesNotUnderstand) {
@@ -53,22 +55,24 @@ TEST(ReadTrace, RefusesLinesThatItDoesNotUnderstand) {
           "5;1;join",
           ",,",
           "5s,1,join"}) {
-        expect_refusal(std::string("1,9,leave\n") + line + "\n", form);
+        expect_trace_refusal(std::string("1,9,leave\n") + line + "\n", form);
     }
-    expect_refusal("-1,1,join\n", "t.csv:1: must have a time from 0 to 366 days");
-    expect_refusal("nan,1,join\n", "t.csv:1: must have a time");
-    expect_refusal("1e30,1,join\n", "t.csv:1: must have a time");
-    expect_refusal(std::string(300, '1') + ",1,join\n", "t.csv: cannot be read, or has a line of");
+    expect_trace_refusal("-1,1,join\n", "t.csv:1: must have a time from 0 to 366 days");
+    expect_trace_refusal("nan,1,join\n", "t.csv:1: must have a time");
+    expect_trace_refusal("1e30,1,join\n", "t.csv:1: must have a time");
+    expect_trace_refusal(
+        std::string(300, '1') + ",1,join\n", "t.csv: cannot be read, or has a line of"
+    );
 }
 
 TEST(ReadTrace, RefusesPeersThatAreNotInTheFleet) {
-    expect_refusal("1,10,leave\n", "t.csv:1: names peer 10, but there are 9 peers, from 1");
-    expect_refusal("1,0,leave\n", "t.csv:1: names peer 0, but");
+    expect_trace_refusal("1,10,leave\n", "t.csv:1: names peer 10, but there are 9 peers, from 1");
+    expect_trace_refusal("1,0,leave\n", "t.csv:1: names peer 0, but");
 }
 
 TEST(ReadTrace, RefusesContradictions) {
-    expect_refusal("1,3,join\n2,3,join\n", "t.csv:2: peer 3 is there since line 1");
-    expect_refusal("1,3,leave\n2,3,crash\n", "t.csv:2: peer 3 is not there since line 1");
+    expect_trace_refusal("1,3,join\n2,3,join\n", "t.csv:2: peer 3 is there since line 1");
+    expect_trace_refusal("1,3,leave\n2,3,crash\n", "t.csv:2: peer 3 is not there since line 1");
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace stacking::llama::test {
 namespace {
 
-constexpr CacheId kFirst{1};
-constexpr CacheId kSecond{2};
+constexpr CacheId kTrunkFirst{1};
+constexpr CacheId kTrunkSecond{2};
 const LackingExperts kNothing{};
 
 ExpertSet set_of(std::initializer_list<std::uint32_t> experts) {
@@ -53,9 +53,9 @@ struct TwoSessions {
 
     TwoSessions() {
         for (std::uint32_t at = 0; at < 9; ++at) {
-            add(kFirst, at);
+            add(kTrunkFirst, at);
         }
-        add(kSecond, 0);
+        add(kTrunkSecond, 0);
     }
 
     void add(CacheId cache, std::uint32_t position) {
@@ -79,7 +79,7 @@ class Parts {
                 std::make_unique<LlamaLender>(weights_with({false, set_of({expert})}), nullptr)
             );
         }
-        for (const CacheId cache : {kFirst, kSecond}) {
+        for (const CacheId cache : {kTrunkFirst, kTrunkSecond}) {
             EXPECT_TRUE(trunk_.reserve(cache, 64));
         }
     }
@@ -89,7 +89,7 @@ class Parts {
     ) {
         std::vector<const LackingExperts*> lacking;
         for (const SessionRow& row : call.rows) {
-            lacking.push_back(row.cache == kFirst ? &lacking_of_first : &kNothing);
+            lacking.push_back(row.cache == kTrunkFirst ? &lacking_of_first : &kNothing);
         }
         auto step = trunk_.begin(call.rows, call.input(), lacking);
         EXPECT_TRUE(step);
@@ -99,7 +99,7 @@ class Parts {
             for (const ExpertVisit& visit : stop->visits) {
                 EXPECT_FALSE(
                     lacking_of_first.contains({stop->layer, visit.expert}) &&
-                    call.rows[visit.rows.front()].cache == kFirst
+                    call.rows[visit.rows.front()].cache == kTrunkFirst
                 );
                 if (nobody_.contains({stop->layer, visit.expert})) {
                     outputs.emplace_back();
@@ -110,7 +110,7 @@ class Parts {
                 );
             }
             if (drops_) {
-                trunk_.drop(kFirst);
+                trunk_.drop(kTrunkFirst);
             }
             *step = trunk_.go_on(outputs);
         }
@@ -128,7 +128,7 @@ std::vector<float> whole(
     const TwoSessions& call, const std::shared_ptr<const StageWeights>& weights = weights_with({})
 ) {
     LlamaSessions all(weights, {});
-    for (const CacheId cache : {kFirst, kSecond}) {
+    for (const CacheId cache : {kTrunkFirst, kTrunkSecond}) {
         EXPECT_TRUE(all.reserve(cache, 64));
     }
     return *all.run_layers(call.rows, call.input());
@@ -161,15 +161,15 @@ TEST(ExpertTrunk, GoesOnFromItsOwnCache) {
     TwoSessions call;
     LlamaSessions all(weights_with({}), {});
     Parts parts(set_of({2}));
-    for (const CacheId cache : {kFirst, kSecond}) {
+    for (const CacheId cache : {kTrunkFirst, kTrunkSecond}) {
         ASSERT_TRUE(all.reserve(cache, 64));
     }
     EXPECT_EQ(parts.run(call), *all.run_layers(call.rows, call.input()));
     TwoSessions next;
     next.rows.clear();
     next.tokens.clear();
-    next.add(kSecond, 1);
-    next.add(kFirst, 9);
+    next.add(kTrunkSecond, 1);
+    next.add(kTrunkFirst, 9);
     EXPECT_EQ(parts.run(next), *all.run_layers(next.rows, next.input()));
 }
 
@@ -234,11 +234,11 @@ TEST(ExpertTrunk, ARowThatIsNotFiniteSpoilsItsOwnSessionAlone) {
     };
     std::vector<float> values(2 * kWidth, 0.25F);
     values[kWidth] = std::numeric_limits<float>::quiet_NaN();
-    const std::vector<SessionRow> rows{{kFirst, 0}, {kSecond, 0}};
+    const std::vector<SessionRow> rows{{kTrunkFirst, 0}, {kTrunkSecond, 0}};
     LlamaSessions all(load({}), {});
     LlamaSessions trunk(load({true, ExpertSet()}), {});
     LlamaLender lender(load({false, std::nullopt}), nullptr);
-    for (const CacheId cache : {kFirst, kSecond}) {
+    for (const CacheId cache : {kTrunkFirst, kTrunkSecond}) {
         ASSERT_TRUE(all.reserve(cache, 8));
         ASSERT_TRUE(trunk.reserve(cache, 8));
     }

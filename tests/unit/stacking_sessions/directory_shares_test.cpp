@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using protocol::LayerRange;
 
 constexpr std::uint64_t kStrangers = 1000;  // number of the first one
-constexpr PeerId kClient{{9}};
+constexpr PeerId kGuest{{9}};
 
 swarm::Digest model_of(std::uint64_t number) {
     swarm::Digest digest;
@@ -80,7 +80,7 @@ class DirectorySharesTest : public testing::Test {
     }
 
     std::vector<protocol::HostInfo> located(const swarm::Digest& model) {
-        const auto answers = on<protocol::Located>(kClient, protocol::Locate{model, 6});
+        const auto answers = on<protocol::Located>(kGuest, protocol::Locate{model, 6});
         return answers.empty() ? std::vector<protocol::HostInfo>() : answers[0].hosts;
     }
 
@@ -200,7 +200,7 @@ TEST_F(DirectorySharesTest, PeersOfAnotherNetworkCountAsOneWhereAPlaceIsNeeded) 
 }
 
 TEST_F(DirectorySharesTest, LookUpsOfAClientAreLimitedPerSecond) {
-    connect(kClient, 7);
+    connect(kGuest, 7);
     connect({{1}}, 7);
     EXPECT_EQ(serve({{1}}, model_of(0)), "");
     int answers = 0;

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr PeerId kSelf{{2}};
-constexpr PeerId kCoordinator{{9}};
+constexpr PeerId kOwnCoordinator{{9}};
 
 TEST(StageServerAlone, SaysWhyNoCoordinatorWasReachedInTime) {
     for (const bool is_known : {false, true}) {
@@ -53,8 +53,8 @@ class FirstAnswer : public testing::Test {
         options.first_contact_within = 30s;
         server_.emplace(std::move(options));
         on(node::Woke{});
-        on(node::LinkUp{kCoordinator, node::Lane::Control, {1}, true});
-        on(node::LinkUp{kCoordinator, node::Lane::Bulk, {1}, true});
+        on(node::LinkUp{kOwnCoordinator, node::Lane::Control, {1}, true});
+        on(node::LinkUp{kOwnCoordinator, node::Lane::Bulk, {1}, true});
     }
 
     void on(const node::Event& event) {
@@ -63,7 +63,7 @@ class FirstAnswer : public testing::Test {
     }
 
     void hear(protocol::Body body) {
-        on(node::Received{kCoordinator, node::Lane::Control, {0, 0, std::move(body)}, {}});
+        on(node::Received{kOwnCoordinator, node::Lane::Control, {0, 0, std::move(body)}, {}});
     }
 
     [[nodiscard]] std::optional<node::RunFailed> failure() const {
@@ -111,7 +111,9 @@ TEST(AStranger, ThatDialsAVolunteerIsNotItsCoordinator) {
     sent_to({}, node::Woke{});
     EXPECT_EQ(sent_to(kStranger, node::LinkUp{kStranger, node::Lane::Control, {1}}), 0);
     EXPECT_EQ(sent_to(kStranger, node::LinkUp{kStranger, node::Lane::Bulk, {1}}), 0);
-    EXPECT_EQ(sent_to(kCoordinator, node::LinkUp{kCoordinator, node::Lane::Control, {1}, true}), 1);
+    EXPECT_EQ(
+        sent_to(kOwnCoordinator, node::LinkUp{kOwnCoordinator, node::Lane::Control, {1}, true}), 1
+    );
 }
 
 TEST_F(FirstAnswer, EndsTheWait) {
@@ -136,8 +138,8 @@ TEST_F(FirstAnswer, OfADirectorySaysSoAtOnce) {
 TEST_F(FirstAnswer, ThatTheKeyIsInUseEndsTheProcess) {
     const swarm::Error error{
         swarm::ErrorCode::Unauthorised, swarm::Reaction::Fatal, "another process has the key"};
-    on(node::LinkDown{kCoordinator, node::Lane::Control});
-    on(node::DialFailed{kCoordinator, node::Lane::Control, error});
+    on(node::LinkDown{kOwnCoordinator, node::Lane::Control});
+    on(node::DialFailed{kOwnCoordinator, node::Lane::Control, error});
     ASSERT_TRUE(failure());
     EXPECT_EQ(failure()->exit_code, 2);
     EXPECT_EQ(failure()->text, "the coordinator refuses this peer: another process has the key");

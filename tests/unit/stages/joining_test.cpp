@@ -11,7 +11,7 @@ using test::bodies;
 using test::kCoordinator;
 using test::kStart;
 
-constexpr PeerId kSelf{{2}};
+constexpr PeerId kJoiner{{2}};
 constexpr PeerId kReplica{{3}};
 constexpr swarm::Epoch kEpoch{5};
 
@@ -19,7 +19,7 @@ constexpr swarm::Epoch kEpoch{5};
 class JoiningTest : public testing::Test {
  protected:
     JoiningTest()
-        : bed_(kSelf, test::small_run(1), 0),
+        : bed_(kJoiner, test::small_run(1), 0),
           joining_(bed_.context, {}, "a:1", std::nullopt, std::nullopt) {
         protocol::SlotInfo info;
         info.slot = {1};
