@@ -88,8 +88,8 @@ TEST(CrashAtEveryEvent, OfTheCoordinatorLeavesTheRunEqualToOneProcess) {
     }
 }
 
-/// All pairs take minutes, which crash_pairs_long has. Otherwise a fifth of them is tried, with each
-/// event as the first one and as the second one.
+/// All pairs take minutes, which crash_pairs_long has. Otherwise a fifth of them is tried, with
+/// each event as the first one.
 TEST(CrashAtEveryPairOfEvents, OfReplicasAndCoordinatorLeavesTheRunEqualToOneProcess) {
     const std::uint64_t stride = all_crash_pairs() ? 1 : 5;
     RunWorldOptions options = two_by_two();
