@@ -10,11 +10,11 @@ using std::chrono::minutes;
 
 TEST(Churn, AFewMinutesLoseNothing) {
     const ChurnCounts counts =
-        expect_exact_under_churn({"--steps", "90", "--seed", "2"}, minutes(9));
-    EXPECT_GE(counts.kills, 4);
-    EXPECT_GE(counts.freezes, 1);
+        expect_exact_under_churn({"--steps", "140", "--seed", "2"}, minutes(9));
+    EXPECT_GE(counts.kills, 7);
+    EXPECT_GE(counts.freezes, 2);
     EXPECT_GE(counts.drains, 1);
-    EXPECT_GE(counts.joins, 4);
+    EXPECT_GE(counts.joins, 7);
     EXPECT_GE(counts.coordinator_kills, 1);
 }
 
