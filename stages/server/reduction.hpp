@@ -18,17 +18,25 @@
 
 #include <boost/container/flat_map.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace stages {
 
 class Reduction {
  public:
-    explicit Reduction(ServerContext& context) : context_(context), tied_(context) {}
+    /// Returns the slots that were given these microbatches and owe their gradients.
+    using WhoOwesGradients = std::function<std::vector<SlotId>(const MicrobatchIds& ids)>;
+
+    explicit Reduction(ServerContext& context, WhoOwesGradients who_owes_gradients = {})
+        : context_(context),
+          who_owes_gradients_(std::move(who_owes_gradients)),
+          tied_(context) {}
 
     /// Begins an epoch with its list, unless it is under way. `held` are the ids in the
     /// accumulator.
@@ -46,7 +54,7 @@ class Reduction {
     /// Repeats the own parts to a peer whose links are back, because they may have been lost.
     void resend(PeerId peer, node::Turn turn);
 
-    /// Tells the coordinator by STUCK whom a sealed reduction waits for.
+    /// Tells the coordinator by STUCK whom the reduction waits for.
     void wake(node::Turn turn);
 
     [[nodiscard]] TimePoint next_deadline() const { return stuck_at_; }
@@ -165,8 +173,11 @@ class Reduction {
     void slices_refused(std::span<const std::uint32_t> slices, node::Turn turn);
     void slice_arrived(std::uint32_t slice, node::Turn turn);
     void summarise(node::Turn turn);
-    /// True when the member owes a part of an own slice, or the values of a slice that it owns.
-    [[nodiscard]] bool owes(std::uint32_t member) const;
+    /// Members that owe a part of the first own piece that is not whole. They have been sent the
+    /// values that they may wait for. Empty: every own piece is whole.
+    [[nodiscard]] std::vector<SlotId> who_owe_sums() const;
+    /// Members that owe values of a slice that they own. They may themselves wait for sums.
+    [[nodiscard]] std::vector<SlotId> who_owe_values() const;
     [[nodiscard]] std::optional<std::uint32_t> member_index(PeerId peer) const;
     [[nodiscard]] static bool has_size(
         const node::Payload& values, std::uint64_t wanted, protocol::Dtype dtype
@@ -178,6 +189,7 @@ class Reduction {
     }
 
     ServerContext& context_;
+    WhoOwesGradients who_owes_gradients_;
     std::uint64_t generation_ = 0;  // calls of start() and abort(), which void continuations
     bool active_ = false;
     bool sealed_ = false;

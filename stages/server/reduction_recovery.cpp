@@ -37,31 +37,52 @@ void Reduction::resend_values(PeerId peer, std::optional<std::uint32_t> member, 
     }
 }
 
-bool Reduction::owes(std::uint32_t member) const {
-    for (std::uint32_t piece = 0; piece < slices_.pieces(); ++piece) {
-        if (!added_[piece].has(member) || !arrived_.has(slices_.slice(member, piece))) {
-            return true;
+std::vector<SlotId> Reduction::who_owe_sums() const {
+    std::vector<SlotId> slots;
+    for (std::uint32_t piece = 0; piece < slices_.pieces() && slots.empty(); ++piece) {
+        for (std::uint32_t member = 0; member < slices_.members(); ++member) {
+            if (member != own_ && !added_[piece].has(member)) {
+                slots.push_back(group_[member]);
+            }
         }
     }
-    return false;
+    return slots;
 }
 
+std::vector<SlotId> Reduction::who_owe_values() const {
+    std::vector<SlotId> slots;
+    for (std::uint32_t member = 0; member < slices_.members(); ++member) {
+        for (std::uint32_t piece = 0; member != own_ && piece < slices_.pieces(); ++piece) {
+            if (!arrived_.has(slices_.slice(member, piece))) {
+                slots.push_back(group_[member]);
+                break;
+            }
+        }
+    }
+    return slots;
+}
+
+// A member that lacks sums, or those of a tied matrix, cannot make the values that others wait for,
+// so it names those that owe sums alone. A member that lacks gradients names those to which it gave
+// the microbatches.
 void Reduction::wake(node::Turn turn) {
     if (stuck_at_ > turn.now) {
         return;
     }
     stuck_at_ = turn.now + kStuckAfter;
-    if (!sealed_) {
-        return;  // the reduction waits for backwards, not for replicas
-    }
     protocol::Stuck stuck{*context_.version, epoch_, {}};
-    for (std::uint32_t member = 0; member < slices_.members(); ++member) {
-        if (member != own_ && owes(member)) {
-            stuck.waits_for.push_back(group_[member]);
+    if (!sealed_) {
+        stuck.waits_for =
+            who_owes_gradients_ ? who_owes_gradients_(ids_) : std::vector<SlotId>{};
+    } else {
+        stuck.waits_for = who_owe_sums();
+        if (stuck.waits_for.empty()) {
+            stuck.waits_for = tied_.awaited();
+        }
+        if (stuck.waits_for.empty()) {
+            stuck.waits_for = who_owe_values();
         }
     }
-    const std::vector<SlotId> tied = tied_.awaited();
-    stuck.waits_for.insert(stuck.waits_for.end(), tied.begin(), tied.end());
     context_.tell_coordinator(std::move(stuck), turn);
 }
 

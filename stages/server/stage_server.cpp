@@ -30,7 +30,9 @@ StageServer::StageServer(Options options)
     : options_(std::move(options)),
       links_(context_),
       wave_(context_, links_),
-      reduction_(context_),
+      reduction_(
+          context_, [this](const MicrobatchIds& ids) { return wave_.owing_gradients(ids); }
+      ),
       exchange_(context_),
       joining_(
           context_,

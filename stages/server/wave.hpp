@@ -68,6 +68,9 @@ class Wave {
     /// Adds no more gradients before the next recall or step.
     void seal() { sealed_ = true; }
 
+    /// The slots that were given these microbatches and have not given back their gradients.
+    [[nodiscard]] std::vector<SlotId> owing_gradients(const MicrobatchIds& ids) const;
+
     /// Repeats what may have been lost, when both lanes to the same incarnation are up again.
     void resend(PeerId peer, node::Turn turn);
     /// Reports every attempt that was sent to a slot that is gone for good.

@@ -130,6 +130,21 @@ void Wave::slot_lost(SlotId slot, node::Turn turn) {
     }
 }
 
+std::vector<SlotId> Wave::owing_gradients(const MicrobatchIds& ids) const {
+    std::vector<SlotId> slots;
+    for (const MicrobatchId id : ids) {
+        const auto leg = legs_.find({id, Leg::Forward});
+        const bool came_back = held_.contains(id) || legs_.contains({id, Leg::Backward});
+        if (leg == legs_.end() || came_back || leg->second->to == SlotId{}) {
+            continue;
+        }
+        if (std::find(slots.begin(), slots.end(), leg->second->to) == slots.end()) {
+            slots.push_back(leg->second->to);
+        }
+    }
+    return slots;
+}
+
 void Wave::fail(
     SlotId about,
     protocol::FailReason reason,

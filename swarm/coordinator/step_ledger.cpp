@@ -221,6 +221,13 @@ std::vector<MicrobatchId> StepLedger::ids_of(SlotId slot, StageIndex stage) cons
     return ids;
 }
 
+bool StepLedger::hands_on(SlotId from, StageIndex stage, SlotId to) const {
+    return std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+        const std::size_t above = stage.value + std::size_t{1};
+        return above < row.path.size() && row.path[stage.value] == from && row.path[above] == to;
+    });
+}
+
 std::vector<MicrobatchId> StepLedger::launched_before(TimePoint limit) const {
     std::vector<MicrobatchId> ids;
     for (auto it = awaited_.begin(); it != awaited_.end() && it->first <= limit; ++it) {

@@ -73,6 +73,9 @@ class StepLedger {
 
     [[nodiscard]] std::vector<MicrobatchId> ids_of(SlotId slot, StageIndex stage) const;
 
+    /// True when the path of a microbatch leads from the one slot to the other, one stage above.
+    [[nodiscard]] bool hands_on(SlotId from, StageIndex stage, SlotId to) const;
+
     [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
 
     /// Launch time of the oldest attempt that has no PATH and is not in need; kNever when there is

@@ -136,7 +136,14 @@ std::optional<SlotId> StepMachine::find_minority(StageIndex stage) const {
             by_hash[holder->second.result_hash].push_back(slot);
         }
     }
-    if (by_hash.size() < 2) {
+    const std::size_t members = context_.roster.members(stage).size();
+    std::size_t spoken = 0;
+    bool majority = false;
+    for (const auto& [hash, slots] : by_hash) {
+        spoken += slots.size();
+        majority = majority || 2 * slots.size() > members;
+    }
+    if (by_hash.size() < 2 || (!majority && spoken < members)) {
         return std::nullopt;
     }
     const auto smaller = [](const auto& a, const auto& b) {
@@ -326,8 +333,8 @@ void StepMachine::on(SlotId from, const protocol::Passed& passed, node::Turn tur
     const protocol::Leg last =
         info->stage == context_.tail() ? protocol::Leg::Forward : protocol::Leg::Backward;
     if (lowest && passed.leg.leg == last) {
-        ledger_.left_flight(id);
-        if (phase_ == Phase::Reducing) {  // there is progress: ids are still being added
+        const bool is_new = ledger_.left_flight(id);
+        if (is_new && phase_ == Phase::Reducing) {  // there is progress: ids are still being added
             deadline_ = std::max(deadline_, turn.now + timing_.reduce_min);
         }
     }

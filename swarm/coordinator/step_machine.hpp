@@ -7,6 +7,7 @@
 // Threading: single strand. Errors: none; a wrong message is ignored, or its sender is fenced.
 #pragma once
 
+#include "swarm/coordinator/blame/wait_graph.hpp"
 #include "swarm/coordinator/commit_log.hpp"
 #include "swarm/coordinator/dropped_work.hpp"
 #include "swarm/coordinator/launcher.hpp"
@@ -139,21 +140,6 @@ class StepMachine {
         HeldSums held_sums = HeldSums::Forget;
     };
 
-    struct Accused {
-        std::size_t others_before = 0;
-        std::set<SlotId> by;
-        std::set<SlotId> by_tied;  // members of the stage with the other copy of a tied matrix
-
-        /// True when more of its replicas accuse this slot, or as many and earlier: a peer that
-        /// slept accuses others when it wakes. Members of the other stage count only between
-        /// equals, because they wait for every slot that waits here.
-        [[nodiscard]] bool more_than(const Accused& other) const {
-            const std::pair own(by.size(), by_tied.size());
-            const std::pair others(other.by.size(), other.by_tied.size());
-            return own != others ? own > others : others_before < other.others_before;
-        }
-    };
-
     [[nodiscard]] bool every_stage_has_member() const;
     [[nodiscard]] bool is_acceptable(const protocol::Path& path) const;
     [[nodiscard]] bool has_holders_everywhere() const;
@@ -219,7 +205,7 @@ class StepMachine {
     bool exchange_aborted_ = false;  // the next REDUCE of an exchange needs a new epoch
     std::map<SlotId, protocol::Reduced> holders_;
     std::map<StageIndex, TimePoint> first_holder_at_;
-    std::map<SlotId, Accused> accused_;  // slots that keep their replicas waiting
+    WaitGraph waits_;
     std::optional<CommitRecord> decision_;
     TimePoint opened_at_{};
     TimePoint deadline_ = kNever;  // deadline of the recall or the reduce

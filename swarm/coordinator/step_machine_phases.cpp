@@ -146,7 +146,7 @@ void StepMachine::begin_recall(node::Turn turn) {
     exchange_aborted_ = false;
     holders_.clear();
     first_holder_at_.clear();
-    accused_.clear();
+    waits_.clear();
     const std::vector<MicrobatchId> ids = ledger_.begin_recall(epoch_);
     for (const MicrobatchId id : ids) {
         launcher_.give_up(id, Launcher::Why::Recalled, turn.now);

@@ -16,7 +16,7 @@ using protocol::Standing;
 void StepMachine::begin_reduce(node::Turn turn) {
     holders_.clear();
     first_holder_at_.clear();
-    accused_.clear();
+    waits_.clear();
     lists_.clear();
     for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
         const std::vector<SlotId> group = context_.roster.members({stage});
@@ -86,7 +86,10 @@ void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn t
         fence(from, "its result does not count every microbatch once", IfLast::Keep, turn);
         return;
     }
-    holders_[from] = reduced;
+    if (!holders_.try_emplace(from, reduced).second) {
+        return;  // repeated after a link was back; the first word counts
+    }
+    waits_.is_done(from);
     const auto [first, is_first] = first_holder_at_.try_emplace(stage, turn.now);
     if (!is_first) {
         reduces_.add(turn.now - first->second);
@@ -140,18 +143,19 @@ void StepMachine::on(SlotId from, const protocol::Stuck& stuck, node::Turn) {
         return;
     }
     const StageIndex stage = context_.roster.find(from)->stage;
+    WaitGraph::Said said;
     for (const SlotId slot : stuck.waits_for) {
         const SlotInfo* const info = context_.roster.find(slot);
         if (!info || info->standing == Standing::Observer || slot == from) {
             continue;
         }
-        const bool tied = run::tied_stage(context_.config, stage) == info->stage;
-        if (tied || info->stage == stage) {
-            Accused& accused =
-                accused_.try_emplace(slot, Accused{accused_.size(), {}, {}}).first->second;
-            (tied ? accused.by_tied : accused.by).insert(from);
+        if (run::tied_stage(context_.config, stage) == info->stage) {
+            said.tied.push_back(slot);
+        } else if (info->stage == stage || ledger_.hands_on(from, stage, slot)) {
+            said.own.push_back(slot);
         }
     }
+    waits_.says(from, std::move(said));
 }
 
 bool StepMachine::has_holders_everywhere() const {
@@ -266,15 +270,13 @@ void StepMachine::blame_silent_members(node::Turn turn) {
 }
 
 void StepMachine::expire_reduce(node::Turn turn) {
-    std::optional<SlotId> blamed;
-    for (const auto& [slot, accused] : accused_) {
-        if (context_.roster.find(slot) && (!blamed || accused.more_than(accused_.at(*blamed)))) {
-            blamed = slot;
-        }
-    }
+    const auto blamed = waits_.blamed(
+        [&](SlotId slot) { return context_.roster.find(slot) != nullptr; },
+        [&](SlotId slot) { return holders_.contains(slot); }
+    );
     if (blamed) {
         unreachable_.insert(context_.roster.find(*blamed)->peer);
-        fence(*blamed, "its replicas wait for it", IfLast::Keep, turn);
+        fence(*blamed, "others of the reduction wait for it", IfLast::Keep, turn);
     } else {
         blame_silent_members(turn);
     }

@@ -218,7 +218,7 @@ void cut_replicas_apart(std::uint64_t seed) {
         return from == pair[0] || from == pair[1];
     }));
     ASSERT_TRUE(story.until_fenced(1)) << story.log();
-    EXPECT_TRUE(mentions(story.run(), "its replicas wait for it")) << story.log();
+    EXPECT_TRUE(mentions(story.run(), "others of the reduction wait for it")) << story.log();
     std::vector<PeerId> reducers;
     ASSERT_TRUE(story.until_sent<protocol::Commit>([&](PeerId, PeerId, const auto&) {
         reducers = story.members(0);

@@ -26,18 +26,6 @@ TEST_F(StepMachineTest, RecallsThePathOfATailThatLostItsSlot) {
     EXPECT_GT(attempt_of(0), before);
 }
 
-TEST_F(StepMachineTest, CountsAVoteOncePerVoter) {
-    reach_reduce();
-    for (int i = 0; i < 5; ++i) {
-        say(1, stuck({2}));
-    }
-    say(2, stuck({1}));
-    say(3, stuck({1}));
-    miss_the_deadline();
-    EXPECT_TRUE(is_member(2));
-    EXPECT_FALSE(is_member(1));
-}
-
 TEST_F(StepMachineTest, BelievesTheFirstOfTwoThatWaitForEachOther) {
     reach_reduce();
     say(4, stuck({5}));
