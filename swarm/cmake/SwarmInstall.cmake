@@ -5,10 +5,15 @@ include(GNUInstallDirs)
 
 set_target_properties(swarm PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/swarm")
 install(TARGETS swarm RUNTIME_DEPENDENCY_SET swarm_libraries COMPONENT swarm)
-if(SWARM_WITH_TORCH)
-  install(TARGETS swarm_torch RUNTIME_DEPENDENCY_SET swarm_libraries
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/swarm" COMPONENT swarm)
-endif()
+foreach(library swarm_torch swarm_cuda)
+  if(TARGET ${library})
+    install(TARGETS ${library} RUNTIME_DEPENDENCY_SET swarm_libraries
+      LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/swarm" COMPONENT swarm)
+  endif()
+endforeach()
+# Built where there is nvcc.
+install(FILES "${PROJECT_BINARY_DIR}/lib/libswarm_codecs_cuda.so"
+  DESTINATION "${CMAKE_INSTALL_LIBDIR}/swarm" COMPONENT swarm OPTIONAL)
 # Those of LibTorch find each other in their own folder.
 install(RUNTIME_DEPENDENCY_SET swarm_libraries
   PRE_INCLUDE_REGEXES "^lib(torch|c10|gomp|cu|nv|shm)"
