@@ -221,11 +221,15 @@ std::vector<MicrobatchId> StepLedger::ids_of(SlotId slot, StageIndex stage) cons
     return ids;
 }
 
-bool StepLedger::hands_on(SlotId from, StageIndex stage, SlotId to) const {
-    return std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+std::set<SlotId> StepLedger::next_on_paths(SlotId from, StageIndex stage) const {
+    std::set<SlotId> slots;
+    for (const Row& row : rows_) {
         const std::size_t above = stage.value + std::size_t{1};
-        return above < row.path.size() && row.path[stage.value] == from && row.path[above] == to;
-    });
+        if (above < row.path.size() && row.path[stage.value] == from) {
+            slots.insert(row.path[above]);
+        }
+    }
+    return slots;
 }
 
 std::vector<MicrobatchId> StepLedger::launched_before(TimePoint limit) const {

@@ -73,8 +73,8 @@ class StepLedger {
 
     [[nodiscard]] std::vector<MicrobatchId> ids_of(SlotId slot, StageIndex stage) const;
 
-    /// True when the path of a microbatch leads from the one slot to the other, one stage above.
-    [[nodiscard]] bool hands_on(SlotId from, StageIndex stage, SlotId to) const;
+    /// The slots of the stage above to which paths lead from this slot.
+    [[nodiscard]] std::set<SlotId> next_on_paths(SlotId from, StageIndex stage) const;
 
     [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
 

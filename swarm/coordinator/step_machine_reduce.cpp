@@ -143,6 +143,7 @@ void StepMachine::on(SlotId from, const protocol::Stuck& stuck, node::Turn) {
         return;
     }
     const StageIndex stage = context_.roster.find(from)->stage;
+    const std::set<SlotId> above = ledger_.next_on_paths(from, stage);
     WaitGraph::Said said;
     for (const SlotId slot : stuck.waits_for) {
         const SlotInfo* const info = context_.roster.find(slot);
@@ -150,9 +151,9 @@ void StepMachine::on(SlotId from, const protocol::Stuck& stuck, node::Turn) {
             continue;
         }
         if (run::tied_stage(context_.config, stage) == info->stage) {
-            said.tied.push_back(slot);
-        } else if (info->stage == stage || ledger_.hands_on(from, stage, slot)) {
-            said.own.push_back(slot);
+            said.tied.insert(slot);
+        } else if (info->stage == stage || above.contains(slot)) {
+            said.own.insert(slot);
         }
     }
     waits_.says(from, std::move(said));

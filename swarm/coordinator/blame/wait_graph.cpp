@@ -21,8 +21,8 @@ void WaitGraph::clear() {
 
 bool WaitGraph::names(SlotId who, SlotId whom) const {
     const auto found = said_.find(who);
-    return found != said_.end() && (std::ranges::count(found->second.own, whom) > 0 ||
-                                    std::ranges::count(found->second.tied, whom) > 0);
+    return found != said_.end() &&
+           (found->second.own.contains(whom) || found->second.tied.contains(whom));
 }
 
 bool WaitGraph::is_excused(SlotId slot, const Is& is_member, const Is& has_result) const {

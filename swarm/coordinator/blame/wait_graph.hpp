@@ -3,8 +3,9 @@
 // to the end of such a chain: to a slot that others wait for and that itself waits for nobody. Of
 // two that wait for each other the one for which fewer wait is to blame: it withholds its part from
 // one member alone, which then has no values for anybody. A liar can still have an honest member
-// fenced, by waiting for it. Threading: single strand. Bound: one entry per member.
-// Cost: O(members^2) per question. Source: own; the protocol's section 4 asks for a hint alone.
+// fenced, by waiting for it.
+// Threading: single strand. Bound: one entry per member. Cost: O(n^2 log n) for n members.
+// Source: own; the step protocol's section 4 asks for a hint alone.
 #pragma once
 
 #include "swarm/base/ids.hpp"
@@ -13,7 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <vector>
+#include <set>
 
 namespace swarm::coordinator {
 
@@ -24,8 +25,8 @@ class WaitGraph {
     /// The word of one member. `tied`: members of the stage with the other copy of a tied matrix.
     /// They count only between equals, because they wait for every slot that waits here.
     struct Said {
-        std::vector<SlotId> own;
-        std::vector<SlotId> tied;
+        std::set<SlotId> own;  // sets, so that whoever repeats a slot votes once
+        std::set<SlotId> tied;
     };
 
     /// Takes what the member says in place of what it said before.

@@ -26,6 +26,36 @@ TEST_F(StepMachineTest, RecallsThePathOfATailThatLostItsSlot) {
     EXPECT_GT(attempt_of(0), before);
 }
 
+TEST_F(StepMachineTest, CountsASlotOfOneStuckOnce) {
+    reach_reduce();
+    say(4, stuck({5, 5, 5, 5}));  // a lie that would outvote two
+    say(2, stuck({1}));
+    say(3, stuck({1}));
+    miss_the_deadline();
+    EXPECT_TRUE(is_member(5));
+    EXPECT_FALSE(is_member(1));
+}
+
+TEST_F(StepMachineTest, WhoeverLacksGradientsOfThePathIsExcused) {
+    reach_reduce();  // every path ends at peer 4
+    say(1, stuck({2}));
+    say(3, stuck({2}));
+    say(2, stuck({4}));
+    miss_the_deadline();
+    EXPECT_TRUE(is_member(2));
+    EXPECT_FALSE(is_member(4));
+}
+
+TEST_F(StepMachineTest, ASlotThatNoPathLedToIsNoExcuse) {
+    reach_reduce();
+    say(1, stuck({2}));
+    say(3, stuck({2}));
+    say(2, stuck({5}));
+    miss_the_deadline();
+    EXPECT_FALSE(is_member(2));
+    EXPECT_TRUE(is_member(5));
+}
+
 TEST_F(StepMachineTest, BelievesTheFirstOfTwoThatWaitForEachOther) {
     reach_reduce();
     say(4, stuck({5}));

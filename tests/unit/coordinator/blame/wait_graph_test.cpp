@@ -9,7 +9,7 @@ namespace {
 
 class WaitGraphTest : public testing::Test {
  protected:
-    void says(std::uint32_t who, std::vector<SlotId> own, std::vector<SlotId> tied = {}) {
+    void says(std::uint32_t who, std::set<SlotId> own, std::set<SlotId> tied = {}) {
         graph_.says(SlotId{who}, {std::move(own), std::move(tied)});
     }
 
