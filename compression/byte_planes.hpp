@@ -3,11 +3,11 @@
 // they lie apart. Higher levels find nothing more in such bytes and cost many times as much.
 // Bytes: element width u32, raw bytes u32, per plane stored bytes u32, then the planes; a plane
 // that does not shrink is stored as it is. Raw: a multiple of the width, at most kTensorBytesMax.
-// Invariant: for any input, unpacking writes exactly raw.size() bytes and allocates one plane: one
+// Invariant: for any input, unpacking writes exactly raw.size() bytes and allocates as many: one
 // zstd frame per plane, no dictionary, a content size equal to the plane's.
 // Threading: functions without state. Errors, all Reject: Malformed, Mismatch (a width or size
 // other than the receiver's), TooLarge. After an error the output is unspecified.
-// Cost: one pass per plane, and zstd's. Source: own.
+// Cost: two passes, and zstd's. Source: own.
 #pragma once
 
 #include "swarm/base/result.hpp"
