@@ -27,11 +27,16 @@ Duration from_seconds(double seconds) {
 Fleet::Fleet(const Scenario& scenario, const std::vector<FleetPeer>& peers, RunWorld& run)
     : scenario_(scenario), peers_(peers), run_(run), machines_(peers.size()) {}
 
-void Fleet::start() {
-    for (const FleetPeer& peer : peers_) {
-        if (peer.there_at_start) {
+void Fleet::start_due(TimePoint now) {
+    while (next_ < peers_.size() && next_start_ <= now) {
+        const FleetPeer& peer = peers_[next_++];
+        if (peer.there_at_start && !was_there(peer.number)) {  // the plan may have it sooner
             start(peer.number);
+            next_start_ += scenario_.pipeline.arrival_gap;
         }
+    }
+    if (next_ == peers_.size()) {
+        next_start_ = swarm::kNever;
     }
 }
 

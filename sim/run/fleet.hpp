@@ -20,8 +20,13 @@ class Fleet {
     /// All arguments outlive the fleet.
     Fleet(const Scenario& scenario, const std::vector<FleetPeer>& peers, RunWorld& run);
 
-    /// Starts the machines that are there at the start.
-    void start();
+    /// Starts the machines that are there at the start and whose turn it is, `arrival_gap` after
+    /// each other.
+    void start_due(TimePoint now);
+
+    /// kNever when all have started.
+    [[nodiscard]] TimePoint next_start() const { return next_start_; }
+
     void carry_out(const Happening& happening);
     /// Takes a change that the coordinator reports: moves, fences and empty stages are noted among
     /// the events.
@@ -63,6 +68,8 @@ class Fleet {
     const std::vector<FleetPeer>& peers_;
     RunWorld& run_;
     std::vector<Machine> machines_;
+    std::size_t next_ = 0;  // index of the peer that starts next
+    TimePoint next_start_{};
     std::vector<Note> notes_;
 };
 

@@ -98,13 +98,21 @@ class ScenarioRun {
                 options_.on_event(run_, id, event);
             });
         }
-        fleet_.start();
+        fleet_.start_due(now());
         std::size_t next = 0;
         while (!is_over()) {
             const auto& happenings = schedule_.happenings;
             const TimePoint happens =
                 next < happenings.size() ? happenings[next].at : swarm::kNever;
-            advance_to(std::min({happens, metrics_.next_sample(), disturb_at_, calm_at(), end()}));
+            advance_to(std::min(
+                {happens,
+                 fleet_.next_start(),
+                 metrics_.next_sample(),
+                 disturb_at_,
+                 calm_at(),
+                 end()}
+            ));
+            fleet_.start_due(now());
             while (next < happenings.size() && happenings[next].at <= now()) {
                 fleet_.carry_out(happenings[next++]);
             }

@@ -100,6 +100,7 @@ struct Pipeline {
     std::uint32_t microbatches = 8;  // per step
     std::uint32_t in_flight = 0;     // 0: twice the peers
     std::uint32_t min_peers = 0;     // exact: the first step waits for so many; 0: one per stage
+    Duration arrival_gap{};          // exact: between the starts of two peers, in their order
     std::uint64_t steps = 0;         // 0: until `duration` is over
     double work_units = 1.0;         // one forward in one stage; a backward has twice as many
     std::uint64_t activation_bytes = 0;  // per leg, besides the frame; 0: only the frame

@@ -27,6 +27,7 @@ constexpr std::uint64_t kMemoryBytesMax = 1ULL << 50;
 constexpr std::size_t kRegionsMax = 64;
 constexpr std::size_t kGroupsMax = 256;
 constexpr Duration kLatencyMax = std::chrono::minutes(1);
+constexpr Duration kArrivalGapMax = std::chrono::minutes(1);
 // The least speed: a work unit takes 1,000 s, by the device or by a slow-down, which is as good as
 // standing still.
 constexpr double kSpeedMin = 1e-3;
@@ -233,6 +234,7 @@ void read_pipeline(const toml::table* table, Document& document, Pipeline& pipel
     reader.read("microbatches", pipeline.microbatches, 1, swarm::protocol::kMicrobatchesMax);
     reader.read("in_flight", pipeline.in_flight, 0, swarm::protocol::kMicrobatchesMax);
     reader.read("min_peers", pipeline.min_peers, 0, kPeersMax);
+    reader.read("arrival_gap", pipeline.arrival_gap, Duration{}, kArrivalGapMax);
     reader.read("steps", pipeline.steps, 0, kStepsMax);
     reader.read("work_units", pipeline.work_units, 1e-6, 1e12);
     reader.read("activation_bytes", pipeline.activation_bytes, 0, swarm::protocol::kTensorBytesMax);

@@ -26,6 +26,8 @@ constexpr double kLoopback_us = 100;
 /// The most by which a frame is late; a tenth of the latency on short lines.
 constexpr double kJitter_us = 1000;
 constexpr double kJitterMost = 0.1;
+// Longer than what the jitter of a joining peer's frames adds up to, so peers come in their order.
+constexpr const char* kArrivalGap = "\"50ms\"";
 constexpr double kSlack = 2;  // the simulated run may take so many times as long, and then ends
 
 /// Where a peer's speed comes from.
@@ -359,7 +361,7 @@ Result<std::string> scenario_of_run(std::string_view text, const std::string& fi
     toml += "\n[pipeline]\nstages = " + std::to_string(run.stages) +
             "\nmicrobatches = " + std::to_string(run.microbatches) +
             "\nin_flight = " + std::to_string(run.in_flight) +
-            "\nmin_peers = " + std::to_string(run.min_peers) +
+            "\nmin_peers = " + std::to_string(run.min_peers) + "\narrival_gap = " + kArrivalGap +
             "\nsteps = " + std::to_string(run.steps) +
             "\nwork_units = 1.0\nactivation_bytes = " + std::to_string(run.activation_bytes) +
             "\npolicy = \"" + run.policy + "\"\n" + replicas(run);

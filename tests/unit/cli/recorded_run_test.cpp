@@ -42,6 +42,7 @@ TEST(RecordedRun, KeepsThePipeline) {
     EXPECT_EQ(scenario.pipeline.microbatches, 24U);
     EXPECT_EQ(scenario.pipeline.in_flight, 8U);
     EXPECT_EQ(scenario.pipeline.min_peers, 3U);
+    EXPECT_GT(scenario.pipeline.arrival_gap.count(), 0) << "each peer gets its stage again";
     EXPECT_EQ(scenario.pipeline.steps, 3U);
     EXPECT_EQ(scenario.pipeline.policy, "iwrr");
     EXPECT_EQ(scenario.pipeline.work_units, 1.0);

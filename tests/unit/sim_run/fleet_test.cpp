@@ -27,7 +27,7 @@ class FleetTest : public testing::Test {
             peers_.push_back(peer);
         }
         fleet_.emplace(scenario_, peers_, *run_);
-        fleet_->start();
+        fleet_->start_due({});
         run_->world().run_for(1s);
     }
 

@@ -46,6 +46,31 @@ TEST(RunExact, CarriesTheLargestStateThatAScenarioMayHave) {
     EXPECT_GT(report.bytes, 15'000'000'000U);
 }
 
+/// Tells whether peers with odd numbers got stage 0 and the others stage 1.
+bool took_turns(const Scenario& scenario, std::uint64_t seed) {
+    const SimReport report = *run_exact(scenario, seed);
+    EXPECT_EQ(report.shares.size(), 4U);
+    return std::ranges::all_of(report.shares, [](const PeerShare& share) {
+        return share.stage == (share.peer + 1) % 2;
+    });
+}
+
+/// A recorded run is repeated only if each peer gets its stage again.
+TEST(RunExact, PeersThatComeInOrderGetTheirStagesByIt) {
+    Scenario scenario = small_scenario();
+    scenario.pipeline.min_peers = 4;
+    scenario.pipeline.steps = 2;
+    scenario.regions.jitter = 0.1;
+    int without = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        scenario.pipeline.arrival_gap = {};
+        without += took_turns(scenario, seed) ? 1 : 0;
+        scenario.pipeline.arrival_gap = 50ms;
+        EXPECT_TRUE(took_turns(scenario, seed)) << "seed " << seed;
+    }
+    EXPECT_LT(without, 10) << "the order in which frames come decides then";
+}
+
 /// Two replicas of a stage of 100,000 parameters, on lines of 100 kB/s.
 Scenario on_lines(swarm::run::SyncMode mode) {
     Scenario scenario = small_scenario();

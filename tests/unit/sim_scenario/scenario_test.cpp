@@ -54,6 +54,7 @@ TEST(ParseScenario, ReadsEveryKeyOfThePipeline) {
     const Scenario scenario = parse(
         std::string(kEight) +
         "[pipeline]\nstages = 3\nmicrobatches = 5\nin_flight = 7\nmin_peers = 6\nsteps = 9\n"
+        "arrival_gap = '50ms'\n"
         "work_units = 2.5\nactivation_bytes = 11\nstate_bytes = 13\npolicy = 'iwrr'\n"
         "mode = 'sparse'\nsync_every = 15\nreductions = false\n"
         "rebalancer = 'swarm-alg2'\nrebalance_every = '1min'\n"
@@ -63,6 +64,7 @@ TEST(ParseScenario, ReadsEveryKeyOfThePipeline) {
     EXPECT_EQ(pipeline.microbatches, 5U);
     EXPECT_EQ(pipeline.in_flight, 7U);
     EXPECT_EQ(pipeline.min_peers, 6U);
+    EXPECT_EQ(pipeline.arrival_gap, 50ms);
     EXPECT_EQ(pipeline.steps, 9U);
     EXPECT_EQ(pipeline.work_units, 2.5);
     EXPECT_EQ(pipeline.activation_bytes, 11U);
