@@ -3,6 +3,8 @@
 #include "swarm/cli/judge/recipes.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <memory>
 
 namespace swarm::cli {
@@ -24,6 +26,28 @@ and judged/plot.svg have the result. A recipe that the gate refuses is worse tha
 alone.)";
 
 constexpr std::size_t kDomainsMost = 8;
+
+/// Keys in which the trainings of a judge differ. As a setting of all they would change, or end,
+/// some recipes hours later.
+constexpr std::array kKeysOfRecipes{
+    "run.corpus",
+    "run.init",
+    "run.seed",
+    "run.stages",
+    "run.steps",
+    "train.freeze",
+    "train.exits",
+    "loop.every"};
+
+void check_settings(const JudgeOptions& options) {
+    for (const auto& [key, value] : options.settings) {
+        if (std::ranges::find(kKeysOfRecipes, key) != kKeysOfRecipes.end()) {
+            throw CLI::ValidationError(
+                "--set", key + " is what the recipes differ in; leave it out"
+            );
+        }
+    }
+}
 
 }  // namespace
 
@@ -60,13 +84,19 @@ void add_judge(CLI::App& program, const OnChosen& on_chosen) {
     add_duration(app, "--budget", "no training begins after it (none)", [options](Duration time) {
         options->budget = time;
     });
-    add_settings(app, "a key of the run files, such as model.width", "KEY", options->settings);
+    add_settings(
+        app,
+        "a key of the run files, such as model.width; not one in which the recipes differ",
+        "KEY",
+        options->settings
+    );
     add_threads(app, "threads that train; the bits depend on them (1)", options->threads);
     add_json(app, "write the table", options->json_file);
     when_named(app, [on_chosen, options] {
         if (options->sources.size() < 2 || options->sources.size() > kDomainsMost) {
             throw CLI::ValidationError("sources", "wants 2 to 8 texts");
         }
+        check_settings(*options);
         on_chosen(ChosenVerb(*options, judge_recipes));
     });
 }

@@ -20,6 +20,7 @@
 
 namespace swarm::test {
 
+inline constexpr int kMisunderstood = 2;
 inline constexpr int kRefused = 3;
 inline constexpr const char* kTwoLayers = "layers = 2\nwidth = 32\n";
 

@@ -100,5 +100,15 @@ TEST_F(JudgeTest, ATextThatIsTooShortIsOneLine) {
     EXPECT_NE(err.find("land.txt is too short"), std::string::npos) << err;
 }
 
+TEST_F(JudgeTest, AKeyInWhichRecipesDifferIsRefusedBeforeAnythingIsTrained) {
+    write_words("sea.txt", {"ship", "wave", "sail"});
+    write_words("land.txt", {"plough", "wheat"});
+    for (const std::string key : {"train.exits", "loop.every", "train.freeze", "run.steps"}) {
+        EXPECT_EQ(judge({"--set", key + "=1"}), kMisunderstood);
+        EXPECT_NE(err.find(key + " is what the recipes differ in"), std::string::npos) << err;
+    }
+    EXPECT_FALSE(fs::exists(file("judged")));
+}
+
 }  // namespace
 }  // namespace swarm::test
