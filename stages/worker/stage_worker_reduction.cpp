@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -63,9 +64,10 @@ Payload packed_or_copied(std::span<const std::int64_t> sums) {
 /// Adds the sums of a part, which are packed or raw. On an error nothing is added.
 Result<> add_coded(const Payload& part, std::span<std::int64_t> to) {
     if (part.envelope() == packed_envelope(to.size())) {
-        std::vector<std::int64_t> sums(to.size());
+        const auto memory = std::make_unique_for_overwrite<std::int64_t[]>(to.size());
+        const std::span<std::int64_t> sums(memory.get(), to.size());
         SWARM_TRY(compression::unpack_integers(part.bytes(), sums));
-        add_sums(std::as_bytes(std::span(sums)), to);
+        add_sums(std::as_bytes(sums), to);
         return {};
     }
     SWARM_TRY(check_slice(part, Dtype::Int64, to.size()));
