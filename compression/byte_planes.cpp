@@ -178,8 +178,8 @@ std::unique_ptr<Element[]> memory_for(std::size_t count) {
     return std::make_unique_for_overwrite<Element[]>(count);
 }
 
-/// Writes the plane behind `packed`. Returns the bytes that it takes there. `room` has as many bytes
-/// as the plane and no more: where zstd needs more, it fails, and the plane is stored as it is.
+/// Writes the plane behind `packed`. Returns the bytes that it takes there. `room` has as many
+/// bytes as the plane and no more: where zstd needs more, it fails, and the plane is stored as is.
 std::size_t append_plane(
     std::span<const std::byte> plane, std::span<std::byte> room, std::vector<std::byte>& packed
 ) {
