@@ -80,9 +80,11 @@ class Quality {
         for (std::uint64_t seed = 1; seed <= options_.seeds; ++seed) {
             for (QualityRow* row : trained_rows()) {
                 const Result<> trained = train(*row, seed);
+                // Read once: a signal that comes during `save` ends the next row, which saves it.
+                const bool interrupted = signal_caught != 0;
                 if (!trained) {
                     runs_.stopped = label(*row, seed) + ": " + trained.error().detail;
-                } else if (signal_caught != 0) {
+                } else if (interrupted) {
                     runs_.stopped = "interrupted";
                 }
                 if (const Result<> saved = save(runs_); !saved) {
@@ -91,7 +93,7 @@ class Quality {
                 if (!trained) {
                     return Error{trained.error().code, Reaction::Fatal, runs_.stopped};
                 }
-                if (signal_caught != 0) {
+                if (interrupted) {
                     return {};
                 }
             }
