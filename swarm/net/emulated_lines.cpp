@@ -30,7 +30,8 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using Instant = Clock::time_point;
 
-/// A timer wakes late. The line then carries at once what it could have carried in this time.
+/// A timer wakes late. The line then carries bytes that waited for it as if they had begun earlier,
+/// by this time at most.
 constexpr auto kCatchUp = std::chrono::milliseconds(5);
 /// The time for which one piece keeps a line busy: a small frame waits that long at most behind a
 /// large frame of another connection.
@@ -47,17 +48,17 @@ class Direction {
  public:
     explicit Direction(std::uint64_t bytes_per_s) : bytes_per_s_(bytes_per_s) {}
 
-    /// Takes `bytes` more, and returns the time at which they will have been carried.
-    Instant carry(std::size_t bytes, Instant now) {
+    /// Takes `bytes` more, which are there since `since`, and returns the time at which they will
+    /// have been carried.
+    Instant carry(std::size_t bytes, Instant since) {
         carried_bytes_ += bytes;
         if (bytes_per_s_ == 0) {
-            return now;
+            return since;
         }
         const std::chrono::duration<double> busy(
             static_cast<double>(bytes) / static_cast<double>(bytes_per_s_)
         );
-        free_at_ =
-            std::max(free_at_, now - kCatchUp) + std::chrono::duration_cast<Clock::duration>(busy);
+        free_at_ = std::max(free_at_, since) + std::chrono::duration_cast<Clock::duration>(busy);
         return free_at_;
     }
 
@@ -164,8 +165,11 @@ asio::awaitable<void> wait_for_change(Way& way) {
 
 asio::awaitable<void> take_in(ConnectionPtr connection, Way& way, Duration delay) {
     const std::size_t room = std::min(way.up.piece_bytes(), way.down.piece_bytes());
+    Instant carried = Clock::now();  // when the line was done with the last piece
     while (!connection->closed) {
         std::vector<char> bytes(room);
+        error_code ignored;
+        const bool waited = way.from.available(ignored) > 0;
         const auto [error, count] =
             co_await way.from.async_read_some(asio::buffer(bytes), kAsTuple);
         if (error) {
@@ -175,7 +179,8 @@ asio::awaitable<void> take_in(ConnectionPtr connection, Way& way, Duration delay
         }
         bytes.resize(count);
         const Instant now = Clock::now();
-        const Instant carried = std::max(way.up.carry(count, now), way.down.carry(count, now));
+        const Instant since = waited ? std::max(now - kCatchUp, std::min(carried, now)) : now;
+        carried = std::max(way.up.carry(count, since), way.down.carry(count, since));
         co_await wait_until(way.timer, carried);
         way.bytes += count;
         way.under_way.push_back({std::move(bytes), std::max(carried, now) + delay});
