@@ -145,8 +145,7 @@ void FluidWorld::carry_out_own_event() {
     trace_.add(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
     trace_.add(pending.number);
     if (pending.kind == Pending::Kind::Downloaded) {
-        totals_.bytes += download_bytes();
-        admit(pending.number);
+        downloaded(pending.number);
     } else if (one.frozen && now_ - one.frozen_at == kSilenceAllowed) {
         silent_for_too_long(pending.number);
     }

@@ -109,12 +109,13 @@ class FluidWorld {
         std::uint64_t spell = 0;
     };
 
-    /// A machine that waits for the next commit: then a snapshot is frozen for it, or it leaves for
-    /// another stage.
+    /// A machine that waits for the next commit: then a snapshot is frozen for it, or its work
+    /// begins, or it leaves for another stage.
     struct Awaiting {
         std::uint32_t number = 0;
         std::uint64_t spell = 0;
         std::optional<StageIndex> moves_to;
+        bool has_state = false;
     };
 
     static constexpr double kLegsMax = 1 << 20;
@@ -144,12 +145,19 @@ class FluidWorld {
     void begin_move(std::uint32_t number, StageIndex to);
     void commit();
     void release(const Awaiting& mover);
+    void downloaded(std::uint32_t number);
     void admit(std::uint32_t number);
+    void admit_waiting(StageIndex stage);
     void take_part(std::uint32_t number);
     void give_up_slot(std::uint32_t number);
     void stop_work(std::uint32_t number);
     [[nodiscard]] bool is_last_of_its_stage(std::uint32_t number) const;
     [[nodiscard]] Duration download_from_donors(std::uint32_t number);
+    [[nodiscard]] double given_by(std::uint32_t donor) const;
+    [[nodiscard]] double tensors_share(std::uint32_t donor) const;
+    [[nodiscard]] double tensors_share_of_links(std::uint32_t donor) const;
+    void line_changed(std::uint32_t donor);
+    [[nodiscard]] PeerFlow flow_as_member(std::uint32_t number) const;
     [[nodiscard]] double pace_of_donor() const;
     [[nodiscard]] std::vector<std::uint32_t> choose_donors(StageIndex stage) const;
     void release_donors(Machine& downloader);

@@ -45,9 +45,7 @@ void FluidWorld::speed_changed(std::uint32_t number) {
     if (one.is_member) {
         has_changed_ = true;
         const std::uint32_t stage = one.stage.value;
-        stages_[stage].change(
-            *one.slot, flow_of(peer_of(number), speed_of(one), scenario_.pipeline, stage)
-        );
+        stages_[stage].change(*one.slot, flow_as_member(number));
     }
 }
 

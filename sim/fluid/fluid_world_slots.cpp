@@ -5,6 +5,7 @@
 #include "swarm/coordinator/placement.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/state_chunk.hpp"
+#include "swarm/run/step_time.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -51,7 +52,7 @@ void FluidWorld::observe(std::uint32_t number, StageIndex stage) {
     if (stages_[stage.value].members().empty()) {
         begin_download(number);
     } else {
-        awaiting_.push_back({number, machine(number).spell, std::nullopt});
+        awaiting_.push_back({number, machine(number).spell, std::nullopt, false});
     }
 }
 
@@ -68,7 +69,7 @@ void FluidWorld::begin_move(std::uint32_t number, StageIndex to) {
     observers_[one.stage.value].push_back(*one.slot);
     one.moves_to = to;
     one.leased_until = now_ + swarm::coordinator::lease_of(scenario_.pipeline.rebalance_every);
-    awaiting_.push_back({number, one.spell, to});
+    awaiting_.push_back({number, one.spell, to, false});
 }
 
 void FluidWorld::stop_work(std::uint32_t number) {
@@ -76,6 +77,25 @@ void FluidWorld::stop_work(std::uint32_t number) {
     has_changed_ = true;
     one.is_member = false;
     stages_[one.stage.value].remove(*one.slot);
+    if (stages_[one.stage.value].members().empty()) {
+        admit_waiting(one.stage);
+    }
+}
+
+// Without a member no commit comes, for which those with the state would wait.
+void FluidWorld::admit_waiting(StageIndex stage) {
+    std::vector<std::uint32_t> numbers;
+    std::erase_if(awaiting_, [&](const Awaiting& who) {
+        const Machine& one = machine(who.number);
+        const bool waits = who.has_state && one.spell == who.spell && one.stage == stage;
+        if (waits) {
+            numbers.push_back(who.number);
+        }
+        return waits;
+    });
+    for (const std::uint32_t number : numbers) {
+        admit(number);
+    }
 }
 
 void FluidWorld::commit() {
@@ -87,6 +107,8 @@ void FluidWorld::commit() {
         }
         if (who.moves_to) {
             release(who);
+        } else if (who.has_state) {
+            admit(who.number);
         } else {
             begin_download(who.number);
         }
@@ -105,6 +127,20 @@ void FluidWorld::release(const Awaiting& mover) {
     observe(mover.number, *mover.moves_to);
 }
 
+// Work comes to a newcomer with the microbatches that are launched after it came. Where the window
+// holds a whole step, these are the ones of the next step.
+void FluidWorld::downloaded(std::uint32_t number) {
+    Machine& one = machine(number);
+    totals_.bytes += download_bytes();
+    release_donors(one);
+    const bool all_are_launched = window_ >= scenario_.pipeline.microbatches;
+    if (all_are_launched && !stages_[one.stage.value].members().empty()) {
+        awaiting_.push_back({number, one.spell, std::nullopt, true});
+    } else {
+        admit(number);
+    }
+}
+
 void FluidWorld::admit(std::uint32_t number) {
     Machine& one = machine(number);
     std::erase(observers_[one.stage.value], *one.slot);
@@ -120,11 +156,7 @@ void FluidWorld::take_part(std::uint32_t number) {
     has_changed_ = true;
     one.queued_s = 0;
     one.present_s = 0;
-    stages_[one.stage.value].add(
-        *one.slot,
-        number,
-        flow_of(peer_of(number), speed_of(one), scenario_.pipeline, one.stage.value)
-    );
+    stages_[one.stage.value].add(*one.slot, number, flow_as_member(number));
 }
 
 void FluidWorld::give_up_slot(std::uint32_t number) {
@@ -157,9 +189,10 @@ StageIndex FluidWorld::stage_for_newcomer() {
 }
 
 // The download takes as long as the slowest of three: the newcomer's line, the donors' lines, which
-// their downloaders share, and the pace that the donors keep. Without a donor (no machine of the
-// stage works) the state is a checkpoint of the coordinator's.
+// they share with their tensors, and the pace that the donors keep. Without a donor (no machine of
+// the stage works) the state is a checkpoint of the coordinator's.
 Duration FluidWorld::download_from_donors(std::uint32_t number) {
+    settle();
     Machine& one = machine(number);
     one.donors = choose_donors(one.stage);
     const double bytes = download_bytes();
@@ -167,15 +200,82 @@ Duration FluidWorld::download_from_donors(std::uint32_t number) {
     double takes_s = down > 0 ? bytes / down : 0;
     double given_per_s = 0;
     for (const std::uint32_t donor : one.donors) {
-        const std::uint32_t sharers = ++machine(donor).feeding;
-        const auto up = static_cast<double>(peer_of(donor).up_bytes_per_s);
-        const double pace = pace_of_donor();
-        given_per_s += (up > 0 ? std::min(up, pace) : pace) / sharers;
+        ++machine(donor).feeding;
+        given_per_s += given_by(donor);
+        line_changed(donor);
     }
     if (given_per_s > 0) {
         takes_s = std::max(takes_s, bytes / given_per_s);
     }
     return to_duration(takes_s + kDownloadHops * latency_s_);
+}
+
+// Links of a line that have bytes waiting get equal shares of it. The links to the neighbours do
+// not always have some: what their tensors leave is the downloads'.
+double FluidWorld::given_by(std::uint32_t donor) const {
+    const Machine& one = machines_[donor - 1];
+    const auto up = static_cast<double>(peer_of(donor).up_bytes_per_s);
+    if (up == 0) {
+        return pace_of_donor() / one.feeding;
+    }
+    const double left = 1 - std::min(tensors_share(donor), tensors_share_of_links(donor));
+    return std::min(up * left / one.feeding, pace_of_donor());
+}
+
+// Share of the donor's line that its tensors and parts of sums use, if nothing else does.
+double FluidWorld::tensors_share(std::uint32_t donor) const {
+    const Machine& one = machines_[donor - 1];
+    const StageFlow& stage = stages_[one.stage.value];
+    const auto up = static_cast<double>(peer_of(donor).up_bytes_per_s);
+    const Pipeline& pipeline = scenario_.pipeline;
+    const double bytes = tensors_each_way(pipeline, one.stage.value) *
+                         static_cast<double>(pipeline.activation_bytes);
+    double share = 0;
+    for (const StageFlow::Member& member : stage.members()) {
+        share += member.number == donor ? stage.share(member) : 0;
+    }
+    const auto members = static_cast<std::uint32_t>(stage.members().size());
+    const double sums = swarm::run::sync_bytes(pipeline.mode, pipeline.exchanged(), members, up);
+    const double steps = pipeline.is_sparse() ? pipeline.steps_between_syncs() : 1;
+    return flow_ * (bytes * share + sums / steps / pipeline.microbatches) / up;
+}
+
+// Share of the donor's line that its links to neighbours get beside downloads; at the end of a step
+// they are those to its stage's members.
+double FluidWorld::tensors_share_of_links(std::uint32_t donor) const {
+    const Machine& one = machines_[donor - 1];
+    const std::size_t stage = one.stage.value;
+    std::size_t neighbours = 0;
+    if (stage > 0) {
+        neighbours += stages_[stage - 1].members().size();
+    }
+    if (stage + 1 < stages_.size()) {
+        neighbours += stages_[stage + 1].members().size();
+    }
+    const auto links =
+        static_cast<double>(std::max<std::size_t>({1, neighbours, stages_[stage].members().size()})
+        );
+    return links / (links + one.feeding);
+}
+
+void FluidWorld::line_changed(std::uint32_t donor) {
+    if (peer_of(donor).up_bytes_per_s > 0) {
+        speed_changed(donor);
+    }
+}
+
+// A donor's tensors have what downloads leave of its line: their links' share, or more where the
+// donor's pace bounds the downloads.
+PeerFlow FluidWorld::flow_as_member(std::uint32_t number) const {
+    const Machine& one = machines_[number - 1];
+    FleetPeer peer = peer_of(number);
+    if (one.feeding > 0 && peer.up_bytes_per_s > 0) {
+        const auto up = static_cast<double>(peer.up_bytes_per_s);
+        const double left =
+            std::max(up * tensors_share_of_links(number), up - one.feeding * pace_of_donor());
+        peer.up_bytes_per_s = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(left));
+    }
+    return flow_of(peer, speed_of(one), scenario_.pipeline, one.stage.value);
 }
 
 // Beside a reduction a donor gives fewer chunks.
@@ -210,6 +310,7 @@ std::vector<std::uint32_t> FluidWorld::choose_donors(StageIndex stage) const {
 void FluidWorld::release_donors(Machine& downloader) {
     for (const std::uint32_t donor : std::exchange(downloader.donors, {})) {
         --machine(donor).feeding;
+        line_changed(donor);
     }
 }
 

@@ -41,6 +41,7 @@ PeerFlow flow_of(
     flow.carry_s = std::max(down_s, up_s);
     flow.per_s = 1 / std::max({flow.compute_s, down_s, up_s});
     flow.units_per_s = units * flow.per_s;
+    flow.up_bytes_per_s = peer.up_bytes_per_s;
     return flow;
 }
 

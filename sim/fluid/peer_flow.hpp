@@ -14,6 +14,7 @@ struct PeerFlow {
     double carry_s = 0;      // its part of a microbatch's way: two lines carry a tensor at once
     double per_s = 0;        // the most that it can take
     double units_per_s = 0;  // per_s as its senders see it
+    std::uint64_t up_bytes_per_s = 0;  // the part of its line for tensors; 0: no bound
 };
 
 /// `speed`: share of the machine's usual speed; 0 while it is frozen. Unlimited speed counts as a

@@ -30,7 +30,6 @@ StepModel::StepModel(
       workers_(fleet.size() + 1),
       stages_(scenario.pipeline.stages) {
     for (const FleetPeer& machine : fleet) {
-        workers_[machine.number].up = Pipe(machine.up_bytes_per_s);
         workers_[machine.number].down = Pipe(machine.down_bytes_per_s);
     }
     workers_[kCoordinator].router = std::make_unique<router::HopRouter>(
@@ -44,8 +43,9 @@ void StepModel::set_stages(const std::vector<StageFlow>& stages) {
         for (const StageFlow::Member& member : stages[stage].members()) {
             if (member.weight > 0) {
                 members.push_back({member.number});
-                workers_[member.number].forward_s =
-                    std::min(member.flow.compute_s * kForwardShare, kForwardMaxS);
+                Worker& worker = workers_[member.number];
+                worker.forward_s = std::min(member.flow.compute_s * kForwardShare, kForwardMaxS);
+                worker.up.set_rate(member.flow.up_bytes_per_s, now_);
             }
         }
         std::sort(members.begin(), members.end());

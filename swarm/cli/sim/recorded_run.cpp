@@ -66,8 +66,7 @@ struct RecordedRun {
     std::uint64_t sync_every = 0;
     std::string policy;
     double line_delay_s = 0;
-    std::uint64_t steps = 0;
-    double seconds = 0;
+    std::vector<double> step_ends_s;  // since the first step began
     std::vector<RecordedPeer> peers;
     std::vector<RecordedFault> faults;
     std::string not_repeatable;  // a kind of event; empty: none
@@ -185,9 +184,14 @@ RecordedRun read_run(const json::object& whole) {
     if (!(run.line_delay_s >= 0 && run.line_delay_s <= kDelayMax_s)) {
         throw std::out_of_range("line_delay_s");
     }
+    double seconds = 0;
     for (const json::value& step : whole.at("steps").as_array()) {
-        run.seconds += step.as_object().at("seconds").to_number<double>();
-        ++run.steps;
+        const auto took_s = step.as_object().at("seconds").to_number<double>();
+        if (!(took_s > 0 && std::isfinite(took_s))) {
+            throw std::out_of_range("steps.seconds");
+        }
+        seconds += took_s;
+        run.step_ends_s.push_back(seconds);
     }
     run.peers = read_peers(whole.at("peers").as_array());
     fill_speeds(run.peers);
@@ -297,7 +301,32 @@ std::string entry(double at_s, const char* kind, std::size_t peer) {
            "\"\npeer = " + std::to_string(peer) + "\n";
 }
 
-std::string plan(const RecordedRun& run) {
+double median_step_s(double began_s, const std::vector<double>& ends_s) {
+    std::vector<double> took_s;
+    for (const double end_s : ends_s) {
+        took_s.push_back(end_s - began_s);
+        began_s = end_s;
+    }
+    return median_of(std::move(took_s));
+}
+
+/// The same place of the same step: the fault is as late in it, in steps of the usual length.
+/// REQUIRES: the real run's last step ends after `at_s`.
+double place_among(const SimulatedSteps& steps, const RecordedRun& run, double at_s) {
+    if (steps.ends_s.size() < run.step_ends_s.size()) {
+        return at_s;
+    }
+    const double pace =
+        median_step_s(steps.began_s, steps.ends_s) / median_step_s(0, run.step_ends_s);
+    const auto next = std::upper_bound(run.step_ends_s.begin(), run.step_ends_s.end(), at_s);
+    const auto before = static_cast<std::size_t>(next - run.step_ends_s.begin());
+    const double real_s = before > 0 ? run.step_ends_s[before - 1] : 0;
+    const double simulated_s = before > 0 ? steps.ends_s[before - 1] : steps.began_s;
+    const double place_s = simulated_s + pace * (at_s - real_s);
+    return std::min(place_s, steps.ends_s[before]);
+}
+
+std::string plan(const RecordedRun& run, const SimulatedSteps& steps) {
     std::map<std::string, std::size_t> places;  // the groups count peers from 1
     for (std::size_t i = 0; i < run.peers.size(); ++i) {
         places[run.peers[i].id] = i + 1;
@@ -305,22 +334,21 @@ std::string plan(const RecordedRun& run) {
     std::string toml;
     for (const RecordedFault& fault : run.faults) {
         const std::size_t peer = places.at(fault.peer);
-        if (fault.at_s >= run.seconds) {
+        if (fault.at_s >= run.step_ends_s.back()) {
             continue;  // the fault came after the last step
         }
+        const double at_s = place_among(steps, run, fault.at_s);
         if (fault.kind == RunEventKind::Kill) {
-            toml += entry(fault.at_s, "crash", peer) +
-                    entry(fault.at_s + kRestartAfter_s, "join", peer);
+            toml += entry(at_s, "crash", peer) + entry(at_s + kRestartAfter_s, "join", peer);
         } else {
-            toml += entry(fault.at_s, "freeze", peer) + "length = " + milliseconds(fault.length_s) +
-                    "\n";
+            toml += entry(at_s, "freeze", peer) + "length = " + milliseconds(fault.length_s) + "\n";
         }
     }
     return toml;
 }
 
 std::optional<Error> check(const RecordedRun& run, const std::string& file) {
-    if (run.steps == 0 || run.peers.empty()) {
+    if (run.step_ends_s.empty() || run.peers.empty()) {
         return usage_in(file, "no step was trained, so there is nothing to record");
     }
     for (const RecordedPeer& peer : run.peers) {
@@ -344,25 +372,29 @@ std::optional<Error> check(const RecordedRun& run, const std::string& file) {
 
 }  // namespace
 
-Result<std::string> scenario_of_run(std::string_view text, const std::string& file) {
+Result<std::string> scenario_of_run(
+    std::string_view text, const std::string& file, const SimulatedSteps& steps
+) {
     SWARM_TRY(const RecordedRun run, parse(text, file));
     if (const std::optional<Error> fault = check(run, file)) {
         return *fault;
     }
-    const double mean = run.seconds / static_cast<double>(run.steps);
+    const std::size_t count = run.step_ends_s.size();
+    const double seconds = run.step_ends_s.back();
+    const double mean = seconds / static_cast<double>(count);
     std::string toml =
         "# Question: Does the simulator repeat the real run of " +
         json::serialize(json::string(file)) +
         "?\n# Expectation: " + number(std::round(1000 * mean) / 1000) +
-        " s per step, as measured over " + std::to_string(run.steps) + " steps.\n" +
+        " s per step, as measured over " + std::to_string(count) + " steps.\n" +
         "# Source: swarm sim record; peers are numbered as they took their stages.\n";
     toml += "mode = \"exact\"\nseed = " + std::to_string(run.seed) + "\nduration = \"" +
-            std::to_string(std::llround(std::ceil(kSlack * run.seconds + 10))) + "s\"\n";
+            std::to_string(std::llround(std::ceil(kSlack * seconds + 10))) + "s\"\n";
     toml += "\n[pipeline]\nstages = " + std::to_string(run.stages) +
             "\nmicrobatches = " + std::to_string(run.microbatches) +
             "\nin_flight = " + std::to_string(run.in_flight) +
             "\nmin_peers = " + std::to_string(run.min_peers) + "\narrival_gap = " + kArrivalGap +
-            "\nsteps = " + std::to_string(run.steps) +
+            "\nsteps = " + std::to_string(count) +
             "\nwork_units = 1.0\nactivation_bytes = " + std::to_string(run.activation_bytes) +
             "\npolicy = \"" + run.policy + "\"\n" + replicas(run);
     toml += groups(run.peers);
@@ -372,7 +404,7 @@ Result<std::string> scenario_of_run(std::string_view text, const std::string& fi
             "us\"  # 100us of it not measured: loopback and two event loops\n" +
             "jitter = " + number(jitter) +
             "  # not measured: without any, equal peers tie for ever\n";
-    return toml + plan(run);
+    return toml + plan(run, steps);
 }
 
 }  // namespace swarm::cli

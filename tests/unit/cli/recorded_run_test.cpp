@@ -128,6 +128,35 @@ TEST(RecordedRun, FaultsHitTheSamePeersAtTheSameTimes) {
     EXPECT_EQ(find(Kind::Freeze).length, std::chrono::milliseconds(1500));
 }
 
+TEST(RecordedRun, FaultsComeAtTheSamePlacesOfSimulatedSteps) {
+    // The real steps end at 2.5, 4 and 8 s, their median is 2.5 s. Simulated steps take 2, 2.5 and
+    // 5 s, so the pace is the same.
+    const SimulatedSteps steps{0.5, {2.5, 5, 10}};
+    const Result<std::string> toml = scenario_of_run(kRun, "run.json", steps);
+    ASSERT_TRUE(toml) << toml.error().detail;
+    const auto scenario = sim::parse_scenario(*toml, "run.toml");
+    ASSERT_TRUE(scenario) << scenario.error().detail;
+    ASSERT_EQ(scenario->plan.size(), 3U);
+    EXPECT_EQ(scenario->plan[0].at, std::chrono::milliseconds(1750)) << "in the first step";
+    EXPECT_EQ(scenario->plan[1].at, std::chrono::milliseconds(3750)) << "it comes back 2 s later";
+    EXPECT_EQ(scenario->plan[2].at, std::chrono::milliseconds(5000)) << "when the third begins";
+}
+
+TEST(RecordedRun, AFaultLateInALongStepComesWithinTheSimulatedOne) {
+    const SimulatedSteps steps{0, {1, 2, 3}};
+    const Result<std::string> toml = scenario_of_run(changed("1.25", "2.49"), "run.json", steps);
+    ASSERT_TRUE(toml) << toml.error().detail;
+    EXPECT_NE(toml->find("at = \"996ms\"\nkind = \"crash\""), std::string::npos) << *toml;
+    const SimulatedSteps first_is_short{0, {0.5, 2, 3}};
+    const auto cut = scenario_of_run(changed("1.25", "2.49"), "run.json", first_is_short);
+    ASSERT_TRUE(cut) << cut.error().detail;
+    EXPECT_NE(cut->find("at = \"500ms\"\nkind = \"crash\""), std::string::npos) << *cut;
+}
+
+TEST(RecordedRun, TooFewSimulatedStepsLeaveTheRealTimes) {
+    EXPECT_EQ(*scenario_of_run(kRun, "run.json", {0, {1, 2}}), *scenario_of_run(kRun, "run.json"));
+}
+
 void expect_refused(const std::string& json, const std::string& why) {
     const Result<std::string> toml = scenario_of_run(json, "run.json");
     ASSERT_FALSE(toml) << *toml;
@@ -135,6 +164,12 @@ void expect_refused(const std::string& json, const std::string& why) {
     EXPECT_NE(toml.error().detail.find(why), std::string::npos) << toml.error().detail;
     EXPECT_EQ(toml.error().detail.find('\n'), std::string::npos) << toml.error().detail;
     EXPECT_EQ(toml.error().detail.find("run.json: "), 0U) << toml.error().detail;
+}
+
+TEST(RecordedRun, RefusesStepsThatTookNoTime) {
+    for (const char* seconds : {"0", "-1.5", "1e999"}) {
+        expect_refused(changed("\"seconds\": 1.5", "\"seconds\": " + std::string(seconds)), "");
+    }
 }
 
 TEST(RecordedRun, RefusesTextThatIsNoReport) {

@@ -174,6 +174,92 @@ TEST_F(FluidWorldTest, TwoDownloadersOfOneDonorShareItsLine) {
     EXPECT_EQ(peers(), (Counts{3, 3}));
 }
 
+/// One peer per stage and a newcomer; the last stage sends one tensor of 100 bytes per microbatch,
+/// which take a second of its donor's line.
+class ADownloadBesideTensors : public FluidWorldTest {
+ protected:
+    ADownloadBesideTensors() {
+        fixture_ = FluidFixture(2);
+        fixture_.scenario.pipeline.microbatches = 20;
+        fixture_.scenario.pipeline.in_flight = 10;
+        fixture_.scenario.pipeline.activation_bytes = 100;
+        fixture_.scenario.pipeline.state_bytes = 12'000;
+        fixture_.add_peer(3, false);
+        fixture_.happens(1, 3, Kind::Join);
+    }
+
+    void bound_lines(std::uint64_t bytes_per_s) {
+        for (FleetPeer& peer : fixture_.schedule.fleet) {
+            peer.up_bytes_per_s = bytes_per_s;
+        }
+    }
+
+    /// Seconds from the commit at which the download begins to the newcomer's admission.
+    double download_s() {
+        start();
+        double began = 0;
+        while (until(began).totals().microbatches < 20) {
+            began += 0.1;
+        }
+        double at = began;
+        while (until(at).roster().peers_per_stage()[0] < 2 && at < 10'000) {
+            at += 0.1;
+        }
+        return at - began;
+    }
+};
+
+TEST_F(ADownloadBesideTensors, HasWhatTheyLeave) {
+    bound_lines(400);  // tensors use nearly a quarter of the line, and each has half at least
+    EXPECT_NEAR(download_s(), 10'140 / (400 * 0.77), 1);
+}
+
+TEST_F(ADownloadBesideTensors, HasAnEqualShareOfALineThatIsTooSlowForBoth) {
+    bound_lines(100);
+    EXPECT_NEAR(download_s(), 10'140 / (100 * 0.5), 10);
+    EXPECT_DOUBLE_EQ(world_->flow_within_step(), 1) << "afterwards the line is the tensors' again";
+}
+
+TEST_F(ADownloadBesideTensors, SlowsTheirFlow) {
+    bound_lines(100);
+    start();
+    EXPECT_DOUBLE_EQ(until(10).flow_within_step(), 1);
+    EXPECT_DOUBLE_EQ(until(60).flow_within_step(), 0.5);
+}
+
+TEST_F(ADownloadBesideTensors, IsAsShortAsItsPaceWhereLinesHaveNoBound) {
+    EXPECT_LT(download_s(), 0.5);
+    EXPECT_DOUBLE_EQ(world_->flow_within_step(), 1);
+}
+
+TEST_F(FluidWorldTest, ANewcomersWorkBeginsWithTheNextStepIfThisOneIsUnderWay) {
+    fixture_ = FluidFixture(3);
+    fixture_.scenario.pipeline.microbatches = 20;
+    fixture_.add_peer(3, false);
+    fixture_.happens(1, 4, Kind::Join);
+    for (const std::uint32_t in_flight : {20, 10}) {
+        fixture_.scenario.pipeline.in_flight = in_flight;
+        next_ = 0;
+        start();
+        until(22);  // the first step took 21 s, and the newcomer has its state
+        EXPECT_EQ(peers(), (in_flight == 20 ? Counts{2, 1} : Counts{2, 2}));
+        EXPECT_EQ((until(43), peers()), (Counts{2, 2}));
+    }
+}
+
+TEST_F(FluidWorldTest, ANewcomerWithTheStateTakesOverFromTheLastOfItsStage) {
+    fixture_ = FluidFixture(2);
+    fixture_.scenario.churn.spares_last = false;
+    fixture_.scenario.pipeline.microbatches = 20;
+    fixture_.add_peer(3, false);
+    fixture_.happens(1, 3, Kind::Join);
+    fixture_.happens(30, 1, Kind::Crash);
+    start();
+    EXPECT_EQ((until(29), peers()), (Counts{1, 1})) << "it has its state, and waits for a commit";
+    EXPECT_EQ((until(31), peers()), (Counts{1, 1}));
+    EXPECT_DOUBLE_EQ(world_->flow_within_step(), 1);
+}
+
 TEST_F(FluidWorldTest, TheLastOfAStageIsSparedIfTheScenarioSaysSo) {
     fixture_ = FluidFixture(2);
     fixture_.happens(10, 1, Kind::Crash);
@@ -217,6 +303,7 @@ TEST_F(FluidWorldTest, ASlowedPeerHasASmallerShare) {
 
 TEST_F(FluidWorldTest, AMachineIsAsSlowAfterItsReturnUntilItsSpeedIsBack) {
     fixture_.scenario.pipeline.microbatches = 8;
+    fixture_.scenario.pipeline.in_flight = 7;
     fixture_.happens(10, 1, Kind::SlowDown, 0.5);
     fixture_.happens(20, 1, Kind::Crash);
     fixture_.happens(30, 1, Kind::Join);
@@ -248,6 +335,7 @@ TEST_F(FluidWorldTest, ADownloadThatWouldOverflowLastsAsLongAsAnything) {
 TEST_F(FluidWorldTest, ARebalancersMoveTakesThePeerOutUntilItHasTheState) {
     fixture_ = FluidFixture(6);
     fixture_.scenario.pipeline.microbatches = 100;  // 100 s a step
+    fixture_.scenario.pipeline.in_flight = 50;
     fixture_.scenario.pipeline.rebalancer = "swarm-alg2";
     fixture_.scenario.pipeline.state_bytes = 1'000;
     for (FleetPeer& peer : fixture_.schedule.fleet) {
