@@ -118,7 +118,7 @@ void Coordinator::consider_state(PeerId peer, const protocol::Join& join, node::
         context_.roster.add(info);
         context_.send_roster_if_changed(turn);
     } else {
-        step_.admit(info, keeps_sums ? HeldSums::Keep : HeldSums::Forget);
+        step_.admit(info, keeps_sums ? HeldSums::Keep : HeldSums::Forget, turn.now);
     }
 }
 

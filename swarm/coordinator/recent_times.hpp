@@ -22,15 +22,20 @@ class RecentTimes {
         const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(filled);
         std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(rank), end);
         p95_ = sorted[rank];
+        const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(filled / 2);
+        std::nth_element(sorted.begin(), middle, end);
+        p95_ = std::min(p95_, kMediansMax * *middle);
     }
 
     [[nodiscard]] bool empty() const { return count_ == 0; }
 
-    /// Zero before the first duration.
+    /// Zero before the first duration. Three medians at most: some few that were held up on purpose
+    /// do not make every deadline late.
     [[nodiscard]] Duration p95() const { return p95_; }
 
  private:
     static constexpr std::size_t kKept = 64;
+    static constexpr int kMediansMax = 3;
 
     std::array<Duration, kKept> times_{};
     std::size_t count_ = 0;

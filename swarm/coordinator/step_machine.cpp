@@ -55,8 +55,9 @@ void StepMachine::open(StartWith start, node::Turn turn) {
     phase_ = first_step_ ? Phase::Waiting : Phase::Running;
 }
 
-void StepMachine::admit(SlotInfo joiner, HeldSums held_sums) {
-    if (unreachable_.contains(joiner.peer) && !context_.roster.pickable(joiner.stage).empty()) {
+void StepMachine::admit(SlotInfo joiner, HeldSums held_sums, TimePoint now) {
+    const bool is_away = unreachable_.contains(joiner.peer) || conduct_.is_away(joiner.peer, now);
+    if (is_away && !context_.roster.pickable(joiner.stage).empty()) {
         return;  // its replicas would wait for it again
     }
     std::erase_if(joiners_, [&](const Joiner& other) { return other.info.peer == joiner.peer; });
@@ -105,6 +106,15 @@ bool StepMachine::fence(SlotId slot, const std::string& reason, IfLast if_last, 
     }
     launcher_.refresh(turn.now);
     return true;
+}
+
+bool StepMachine::fence_caught(
+    SlotId slot, const std::string& reason, IfLast if_last, node::Turn turn
+) {
+    const PeerId peer = context_.roster.find(slot)->peer;
+    unreachable_.insert(peer);
+    conduct_.caught(peer, turn.now);
+    return fence(slot, reason, if_last, turn);
 }
 
 bool StepMachine::may_leave(SlotId slot) const {
@@ -280,9 +290,8 @@ void StepMachine::note_dropped(SlotId from, const protocol::Fail& fail, node::Tu
             try_without(slot, turn);
         } else if (verdict == Verdict::Fence) {
             // Others may compute what was dropped with it, so the step goes on without it.
-            unreachable_.insert(context_.roster.find(slot)->peer);
             dropped_.clear();
-            fence(
+            fence_caught(
                 slot, "every microbatch that was dropped was dropped with it", IfLast::Keep, turn
             );
             return;
@@ -417,33 +426,8 @@ Duration StepMachine::wave_limit() const {
     // too short fills every queue with copies. When all waves take longer, because every peer
     // became slower, they would be given up for ever; so the limit doubles until one comes through.
     const Duration usual = waves_.empty() ? timing_.wave_min * context_.config.stages
-                                          : std::max(timing_.wave_min, 4 * waves_.p95());
+                                          : std::max(timing_.wave_min, 3 * waves_.p95());
     return usual * (1 << fruitless_);
-}
-
-std::uint64_t StepMachine::wire_bytes() const {
-    std::uint64_t bytes = 0;
-    for (const auto& [slot, reduced] : holders_) {
-        bytes += reduced.wire_bytes;  // a lie may wrap around, which only spoils a report
-    }
-    return bytes;
-}
-
-std::uint32_t StepMachine::count_results() const {
-    std::map<StageIndex, std::uint32_t> sums;  // for replicas that train alone
-    std::uint32_t least = microbatches_of_step();
-    for (const auto& [slot, reduced] : holders_) {
-        const StageIndex stage = context_.roster.find(slot)->stage;
-        if (replicas_train_alone()) {
-            sums[stage] += reduced.counted_once;
-        } else if (training_.has(stage)) {
-            least = std::min(least, reduced.counted_once);
-        }
-    }
-    for (const auto& [stage, sum] : sums) {
-        least = std::min(least, sum);
-    }
-    return least;
 }
 
 }  // namespace swarm::coordinator

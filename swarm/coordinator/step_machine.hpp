@@ -7,6 +7,7 @@
 // Threading: single strand. Errors: none; a wrong message is ignored, or its sender is fenced.
 #pragma once
 
+#include "swarm/coordinator/blame/conduct.hpp"
 #include "swarm/coordinator/blame/wait_graph.hpp"
 #include "swarm/coordinator/commit_log.hpp"
 #include "swarm/coordinator/dropped_work.hpp"
@@ -40,7 +41,7 @@ class StepMachine {
     struct Timing {
         Duration wave_min = std::chrono::seconds(5);  // per stage, before p95 is known
         Duration recall_min = std::chrono::seconds(3);
-        Duration reduce_min = std::chrono::seconds(10);
+        Duration reduce_min = std::chrono::seconds(8);
         double slowest_line_bytes_per_s = 1.25e6;  // 10 Mb/s, so large stages may take longer
         Duration holder_grace_min = std::chrono::seconds(4);
         Duration restart_grace = std::chrono::seconds(3);
@@ -69,7 +70,7 @@ class StepMachine {
 
     /// Admits a peer whose state is proven to be the current version. It gets its slot with the
     /// next recall. In mode sparse its sums are always forgotten.
-    void admit(protocol::SlotInfo joiner, HeldSums held_sums);
+    void admit(protocol::SlotInfo joiner, HeldSums held_sums, TimePoint now);
     /// Ends the slot. False when it was kept, because it is the last member of its stage. A joiner
     /// with the same state makes it replaceable; then only its sums are lost.
     bool fence(SlotId slot, const std::string& reason, IfLast if_last, node::Turn turn);
@@ -177,6 +178,8 @@ class StepMachine {
     void begin_reduce(node::Turn turn);
     void decide_when_held();
     void abort_reduce(const char* reason, node::Turn turn);
+    /// For a member that said or withheld something, and was not just silent.
+    bool fence_caught(SlotId slot, const std::string& reason, IfLast if_last, node::Turn turn);
     void give_up_overdue(node::Turn turn);
     void expire_recall(node::Turn turn);
     void expire_reduce(node::Turn turn);
@@ -193,6 +196,7 @@ class StepMachine {
     std::map<SlotId, Epoch> admitted_;  // slots of this step; all others are there from its start
     std::vector<Joiner> joiners_;
     std::set<PeerId> unreachable_;  // peers that their replicas could not reach in this step
+    Conduct conduct_;
     /// Reduces that failed because of a peer since it was last a holder. A new slot clears nothing.
     std::map<PeerId, std::uint32_t> failed_reduces_;
     std::set<SlotId> awaited_;     // slots that owe HELD

@@ -160,7 +160,7 @@ void StepMachine::begin_recall(node::Turn turn) {
         context_.send(slot, protocol::Recall{context_.version, epoch_, ids, empty}, turn);
         awaited_.insert(slot);
     }
-    deadline_ = turn.now + std::max(timing_.recall_min, 2 * waves_.p95());
+    deadline_ = turn.now + timing_.recall_min;
     phase_ = Phase::Recalling;
     launcher_.refresh(turn.now);
 }

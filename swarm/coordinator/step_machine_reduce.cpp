@@ -68,7 +68,7 @@ Duration StepMachine::reduce_patience() const {
         kBytesPerElement * static_cast<double>(elements) / timing_.slowest_line_bytes_per_s
     );
     return std::max(
-        {timing_.reduce_min, 4 * waves_.p95(), std::chrono::duration_cast<Duration>(on_the_line)}
+        {timing_.reduce_min, 2 * waves_.p95(), std::chrono::duration_cast<Duration>(on_the_line)}
     );
 }
 
@@ -83,7 +83,7 @@ void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn t
         return;  // nobody asked the member
     }
     if (!is_complete(reduced, stage, list->second.size())) {
-        fence(from, "its result does not count every microbatch once", IfLast::Keep, turn);
+        fence_caught(from, "its result does not count every microbatch once", IfLast::Keep, turn);
         return;
     }
     if (!holders_.try_emplace(from, reduced).second) {
@@ -99,7 +99,7 @@ void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn t
         return;  // no two results are equal
     }
     if (const auto liar = find_minority(stage)) {
-        fence(*liar, "its result differs from its replicas'", IfLast::Keep, turn);
+        fence_caught(*liar, "its result differs from its replicas'", IfLast::Keep, turn);
         if (phase_ == Phase::Reducing) {
             abort_reduce("results of a stage differ", turn);
         }
@@ -125,13 +125,13 @@ void StepMachine::on(SlotId from, const protocol::Mismatch& mismatch, node::Turn
     // A member waits for microbatches that it lacks, so it reports only some that are not listed.
     // A new slot is empty, which also helps a member whose sums are wrong in earnest.
     if (std::ranges::all_of(mismatch.ids, is_listed)) {
-        unreachable_.insert(peer);
-        fence(
+        fence_caught(
             from, "it says that its sums are not those listed, but they are", IfLast::Fence, turn
         );
     } else if (++failed_reduces_[peer] >= kFailedReducesMax) {
-        unreachable_.insert(peer);
-        fence(from, "it held other microbatches than listed, twice in a row", IfLast::Fence, turn);
+        fence_caught(
+            from, "it held other microbatches than listed, twice in a row", IfLast::Fence, turn
+        );
     }
     if (phase_ == Phase::Reducing) {
         abort_reduce("a member holds other microbatches than the ledger says", turn);
@@ -264,8 +264,7 @@ void StepMachine::blame_silent_members(node::Turn turn) {
     for (const SlotId slot : silent) {
         const PeerId peer = context_.roster.find(slot)->peer;
         if (++failed_reduces_[peer] >= kFailedReducesMax) {
-            unreachable_.insert(peer);
-            fence(slot, "it reported no result, twice in a row", IfLast::Keep, turn);
+            fence_caught(slot, "it reported no result, twice in a row", IfLast::Keep, turn);
         }
     }
 }
@@ -276,14 +275,38 @@ void StepMachine::expire_reduce(node::Turn turn) {
         [&](SlotId slot) { return holders_.contains(slot); }
     );
     if (blamed) {
-        unreachable_.insert(context_.roster.find(*blamed)->peer);
-        fence(*blamed, "others of the reduction wait for it", IfLast::Keep, turn);
+        fence_caught(*blamed, "others of the reduction wait for it", IfLast::Keep, turn);
     } else {
         blame_silent_members(turn);
     }
     if (phase_ == Phase::Reducing) {
         abort_reduce("it took too long", turn);
     }
+}
+
+std::uint64_t StepMachine::wire_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto& [slot, reduced] : holders_) {
+        bytes += reduced.wire_bytes;  // a lie may wrap around, which only spoils a report
+    }
+    return bytes;
+}
+
+std::uint32_t StepMachine::count_results() const {
+    std::map<StageIndex, std::uint32_t> sums;  // for replicas that train alone
+    std::uint32_t least = microbatches_of_step();
+    for (const auto& [slot, reduced] : holders_) {
+        const StageIndex stage = context_.roster.find(slot)->stage;
+        if (replicas_train_alone()) {
+            sums[stage] += reduced.counted_once;
+        } else if (training_.has(stage)) {
+            least = std::min(least, reduced.counted_once);
+        }
+    }
+    for (const auto& [stage, sum] : sums) {
+        least = std::min(least, sum);
+    }
+    return least;
 }
 
 }  // namespace swarm::coordinator

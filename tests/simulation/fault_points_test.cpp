@@ -45,7 +45,7 @@ TEST(Chaos, FaultPointsEqualOneProcessAndReachEveryProbe) {
     std::uint64_t crashes = 0;
     const char* const one = std::getenv("SWARM_SEED");
     const std::uint64_t first = one ? std::strtoull(one, nullptr, 10) : 1;
-    const std::uint64_t last = one ? first : 150;
+    const std::uint64_t last = one ? first : 300;
     for (std::uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
         RunWorld run(three_by_two(seed, 6));
         RunProbes probes(run.world(), RunWorld::coordinator());

@@ -41,7 +41,7 @@ class StepMachineTest : public testing::Test {
             info.peer = peer(n);
             info.incarnation = {n};
             info.stage = {stages_[n - 1]};
-            step_.admit(info, HeldSums::Forget);
+            step_.admit(info, HeldSums::Forget, now_);
         }
         go_on();
     }

@@ -182,7 +182,7 @@ TEST_F(ExchangeTest, AReplicaThatComesBackBeginsAnewAndGivesNoShare) {
     info.peer = peer(5);
     info.incarnation = {5};
     info.stage = {1};
-    step_.admit(info, HeldSums::Keep);
+    step_.admit(info, HeldSums::Keep, now_);
     bool voids = false;
     Actions next;
     step_.advance(next.at(now_ += 1ms));
