@@ -51,6 +51,14 @@ Result<ChurnPlan> parse_churn(std::string_view toml, const std::string& file) {
         {"coordinator_kill_every", &plan.coordinator_kill_every}};
     for (const auto& [key, node] : document) {
         const std::string place = file + ":" + std::to_string(node.source().begin.line);
+        if (key.str() == "kill_after_step") {
+            const std::optional<std::int64_t> step = node.value_exact<std::int64_t>();
+            if (!step || *step < 1) {
+                return usage_in(place, "kill_after_step must be a number of steps, 1 or more");
+            }
+            plan.kill_after_step = static_cast<std::uint64_t>(*step);
+            continue;
+        }
         const auto* const field = std::find_if(
             std::begin(fields),
             std::end(fields),

@@ -207,7 +207,12 @@ void LocalSwarm::on_committed(const node::StepCommitted& step) {
     chaos_.on(step);
     if (step.step + 1 >= config_.steps) {
         fleet_.calm_down();
-    } else if (options_.demo) {
+        return;
+    }
+    if (step.step + 1 == churn_.kill_after_step) {
+        kill_somebody();
+    }
+    if (options_.demo) {
         const DemoScript::Act act = demo_.due(step.step);
         const std::optional<PeerId> victim =
             act == DemoScript::Act::None ? std::nullopt : chaos_.pick();

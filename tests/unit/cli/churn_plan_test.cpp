@@ -17,7 +17,8 @@ std::string error_of(const std::string& toml) {
 TEST(ChurnPlan, ReadsEveryKey) {
     const Result<ChurnPlan> plan = parse_churn(
         "kill_every = \"7s\"\ndrain_every = \"1m\"\nfreeze_every = \"500ms\"\n"
-        "freeze_shortest = \"2s\"\nfreeze_longest = \"20s\"\ncoordinator_kill_every = \"2m\"\n",
+        "freeze_shortest = \"2s\"\nfreeze_longest = \"20s\"\ncoordinator_kill_every = \"2m\"\n"
+        "kill_after_step = 6\n",
         "plan.toml"
     );
     ASSERT_TRUE(plan) << plan.error().detail;
@@ -27,6 +28,7 @@ TEST(ChurnPlan, ReadsEveryKey) {
     EXPECT_EQ(plan->freeze_shortest, seconds(2));
     EXPECT_EQ(plan->freeze_longest, seconds(20));
     EXPECT_EQ(plan->coordinator_kill_every, minutes(2));
+    EXPECT_EQ(plan->kill_after_step, 6U);
 }
 
 TEST(ChurnPlan, AnAbsentKindNeverHappens) {
@@ -53,6 +55,10 @@ TEST(ChurnPlan, SaysWhatIsWrongAndWhere) {
         error_of("freeze_shortest = \"9s\"\n"),
         "plan.toml: freeze_shortest must not be above freeze_longest"
     );
+    const std::string steps = "plan.toml:1: kill_after_step must be a number of steps, 1 or more";
+    for (const char* text : {"0", "-3", "\"6\"", "1.5"}) {
+        EXPECT_EQ(error_of("kill_after_step = " + std::string(text) + "\n"), steps);
+    }
     EXPECT_EQ(error_of("kill_every = \n").substr(0, 12), "plan.toml:1:");
     EXPECT_EQ(
         load_churn("no-such-plan.toml").error().detail,
