@@ -19,7 +19,6 @@ int api(const ApiOptions& options) {
     if (const Result<> started = endpoint.start(); !started) {
         return end_with(console, started.error());
     }
-    tell_service_manager("READY=1");
     StopPresses presses;
     std::optional<int> signal;
     loop.on_signal([&](int number) {
@@ -34,6 +33,8 @@ int api(const ApiOptions& options) {
         tell_service_manager("STOPPING=1");
         endpoint.stop();
     });
+    tell_service_manager("READY=1");
+    endpoint.announce();
     loop.run_until([&] { return endpoint.ended(); });
     const int exit_code = endpoint.finish();
     return exit_code == kDone && signal ? after_signal(*signal) : exit_code;

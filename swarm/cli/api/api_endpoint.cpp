@@ -150,8 +150,12 @@ Result<> ApiEndpoint::start() {
     );
     host_->start();
     loop_.give_idle_memory_back(IdleMemory::kLooks);
-    console_.info("model " + name + " at " + url + "v1; ask with any client of OpenAI's API");
+    announcement_ = "model " + name + " at " + url + "v1; ask with any client of OpenAI's API";
     return {};
+}
+
+void ApiEndpoint::announce() const {
+    console_.info(announcement_);
 }
 
 /// Returns the URL for people.

@@ -27,8 +27,10 @@ class ApiEndpoint {
     ApiEndpoint(net::EventLoop& loop, const ApiOptions& options, OnRoute on_route, Console& console)
         : loop_(loop), options_(options), on_route_(std::move(on_route)), console_(console) {}
 
-    /// Listens, and prints the URL.
     Result<> start();
+
+    /// Prints the URL. Call it when a signal is handled: whoever reads the line may send one.
+    void announce() const;
 
     /// Takes no more requests; answers under way may end.
     void stop();
@@ -47,6 +49,7 @@ class ApiEndpoint {
     const ApiOptions& options_;
     OnRoute on_route_;
     Console& console_;
+    std::string announcement_;
     std::unique_ptr<http::HttpServer> server_;
     std::optional<net::Host> host_;  // declared last: its reports reach the other fields
     std::optional<int> failed_;

@@ -339,6 +339,7 @@ int LocalService::answer_clients() {
     if (const Result<> started = endpoint.start(); !started) {
         return end_with(console_, started.error());
     }
+    endpoint.announce();
     disturb_by_the_clock();
     loop_.run_until([&] { return exit_code_ || endpoint.ended(); });
     fleet_.calm_down();

@@ -113,13 +113,13 @@ int serve_in_hours(
     const std::function<bool()> may_stay = [&hours] { return hours.contain(second_of_day()); };
     for (;;) {
         if (!may_stay()) {
+            net::EventLoop loop;
+            std::optional<int> signal;
+            loop.on_signal([&signal](int number) { signal = number; });
             const std::string note = "lends this machine again at " + hours.begin();
             tell_service_manager("READY=1");
             tell_service_manager("STATUS=" + note);
             console.info(note + "; Ctrl-C ends it");
-            net::EventLoop loop;
-            std::optional<int> signal;
-            loop.on_signal([&signal](int number) { signal = number; });
             while (!signal && !may_stay()) {
                 static_cast<void>(loop.run_until([&] { return signal.has_value(); }, kLookEvery));
             }
