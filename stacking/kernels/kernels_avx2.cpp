@@ -13,7 +13,8 @@ namespace stacking::kernels {
 namespace {
 
 // The intrinsics for 16 bits take a short.
-constexpr short kNotBit14 = static_cast<short>(0xbfff);  // NOLINT(google-runtime-int)
+// NOLINTNEXTLINE(google-runtime-int): _mm_set1_epi16 takes a short
+constexpr short kNotBit14 = static_cast<short>(0xbfff);
 
 using Vec = __m256;
 constexpr std::size_t kWidth = 8;

@@ -108,13 +108,13 @@ bool StepMachine::fence(SlotId slot, const std::string& reason, IfLast if_last, 
     return true;
 }
 
-bool StepMachine::fence_caught(
+void StepMachine::fence_caught(
     SlotId slot, const std::string& reason, IfLast if_last, node::Turn turn
 ) {
     const PeerId peer = context_.roster.find(slot)->peer;
     unreachable_.insert(peer);
     conduct_.caught(peer, turn.now);
-    return fence(slot, reason, if_last, turn);
+    fence(slot, reason, if_last, turn);
 }
 
 bool StepMachine::may_leave(SlotId slot) const {

@@ -179,7 +179,7 @@ class StepMachine {
     void decide_when_held();
     void abort_reduce(const char* reason, node::Turn turn);
     /// For a member that said or withheld something, and was not just silent.
-    bool fence_caught(SlotId slot, const std::string& reason, IfLast if_last, node::Turn turn);
+    void fence_caught(SlotId slot, const std::string& reason, IfLast if_last, node::Turn turn);
     void give_up_overdue(node::Turn turn);
     void expire_recall(node::Turn turn);
     void expire_reduce(node::Turn turn);

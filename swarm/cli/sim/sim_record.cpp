@@ -39,9 +39,14 @@ Result<SimulatedSteps> simulate(const sim::Scenario& scenario) {
 
 /// The scenario, whose faults come in the same steps as in the real run. They stay at their real
 /// times where that contradicts itself: a process may seem to end before it came back.
-Result<std::string> scenario_of(const std::string& report, const std::string& name) {
+Result<std::string> scenario_of(
+    const std::string& report, const std::string& name, Console& console
+) {
     SWARM_TRY(std::string text, scenario_of_run(report, name));
     SWARM_TRY(sim::Scenario scenario, sim::parse_scenario(text, name));
+    if (!scenario.plan.empty()) {
+        console.info("simulates the run a few times, to put its faults into their steps");
+    }
     for (int round = 0; round < kRoundsMax && !scenario.plan.empty(); ++round) {
         SWARM_TRY(const SimulatedSteps steps, simulate(scenario));
         SWARM_TRY(std::string next, scenario_of_run(report, name, steps));
@@ -64,7 +69,7 @@ int record_scenario(const SimRecordOptions& options) {
         return end_with(console, report.error());
     }
     const std::string name = std::filesystem::path(options.run_file).filename().string();
-    const Result<std::string> scenario = scenario_of(*report, name);
+    const Result<std::string> scenario = scenario_of(*report, name, console);
     if (!scenario) {
         return end_with(console, scenario.error());
     }
