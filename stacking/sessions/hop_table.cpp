@@ -158,7 +158,7 @@ void HopTable::reserve(Key key, Hop& hop, node::Turn turn) {
             if (is_gone) {
                 begin_empty(refused);
             }
-            if (is_gone || (full && !refused.troubled && drop_oldest(refused, later))) {
+            if (is_gone || (full && !refused.troubled && drop_superfluous(refused, later))) {
                 return reserve(key, refused, later);
             }
             if (full && !refused.troubled &&

@@ -198,7 +198,7 @@ class HopTable {
     void lend(Hop& hop, std::span<const std::uint64_t> names, node::Turn turn);
     bool make_room_for_rows(std::uint64_t bytes, node::Turn turn);
     void drop(const KeptCaches::Kept& kept, node::Turn turn);
-    bool drop_oldest(Hop& hop, node::Turn turn);
+    bool drop_superfluous(Hop& hop, node::Turn turn);
     void see_to_links(Hop& hop, node::Turn turn);
     void answer_if_ready(Hop& hop, node::Turn turn);
     static void tell_opened(Hop& hop, node::Turn turn);

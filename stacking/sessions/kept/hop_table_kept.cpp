@@ -133,11 +133,11 @@ void HopTable::lend(Hop& hop, std::span<const std::uint64_t> names, node::Turn t
 /// Drops kept pages until there is room for so many bytes of rows. Returns whether there is.
 bool HopTable::make_room_for_rows(std::uint64_t bytes, node::Turn turn) {
     while (kept_bytes_ + bytes > options_.kept_bytes_max) {
-        const auto oldest = kept_.take_oldest({});
-        if (!oldest) {
+        const auto superfluous = kept_.take_superfluous({});
+        if (!superfluous) {
             return false;
         }
-        drop(*oldest, turn);
+        drop(*superfluous, turn);
     }
     return true;
 }
@@ -149,20 +149,20 @@ void HopTable::drop(const KeptCaches::Kept& kept, node::Turn turn) {
     });
 }
 
-/// Drops kept pages for a hop that has no room: the oldest ones, and at last those with which it
-/// would begin. Returns false when there are none.
-bool HopTable::drop_oldest(Hop& hop, node::Turn turn) {
-    auto oldest = kept_.take_oldest(hop.begins_with);
-    if (!oldest) {
-        oldest = kept_.take_oldest({});
+/// Drops kept pages for a hop that has no room, at last those with which it would begin. Returns
+/// false when there are none.
+bool HopTable::drop_superfluous(Hop& hop, node::Turn turn) {
+    auto superfluous = kept_.take_superfluous(hop.begins_with);
+    if (!superfluous) {
+        superfluous = kept_.take_superfluous({});
     }
-    if (!oldest) {
+    if (!superfluous) {
         return false;
     }
-    if (oldest->cache == hop.begins_with) {
+    if (superfluous->cache == hop.begins_with) {
         begin_empty(hop);
     }
-    drop(*oldest, turn);
+    drop(*superfluous, turn);
     return true;
 }
 

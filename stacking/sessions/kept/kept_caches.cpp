@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 namespace stacking::sessions {
@@ -38,21 +39,28 @@ std::vector<KeptCaches::Kept> KeptCaches::add(Kept added) {
         }
     }
     if (kept_.size() >= kKeptMax) {
-        dropped.push_back(std::move(kept_.front()));
-        kept_.pop_front();
+        dropped.push_back(std::move(*take_superfluous({})));
     }
     kept_.push_back(std::move(added));
     return dropped;
 }
 
-std::optional<KeptCaches::Kept> KeptCaches::take_oldest(std::optional<CacheId> except) {
-    const auto oldest =
-        std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.cache != except; });
-    if (oldest == kept_.end()) {
+std::optional<KeptCaches::Kept> KeptCaches::take_superfluous(std::optional<CacheId> except) {
+    std::map<swarm::PeerId, std::size_t> pages;
+    std::size_t most = 0;
+    for (const Kept& kept : kept_) {
+        if (kept.cache != except) {
+            most = std::max(most, pages[kept.place.client] += kept.names.size());
+        }
+    }
+    const auto found = std::ranges::find_if(kept_, [&](const Kept& kept) {
+        return kept.cache != except && pages[kept.place.client] == most;
+    });
+    if (found == kept_.end()) {
         return std::nullopt;
     }
-    Kept taken = std::move(*oldest);
-    kept_.erase(oldest);
+    Kept taken = std::move(*found);
+    kept_.erase(found);
     return taken;
 }
 

@@ -3,8 +3,9 @@
 // beginning shares these pages and reads the rest.
 // Invariant: a client finds only what its own sessions left, because a hop cannot check that rows
 // stand for the tokens of a name: a lie about them is the liar's alone.
-// Bounds: kKeptMax caches, kTtl each. They take only pages that no session wants: the table drops
-// the oldest ones first when it needs room. Threading: single strand. Cost: O(caches) per call.
+// Bounds: kKeptMax caches, kTtl each. They take only pages that no session wants. When there is no
+// room, the client that keeps the most pages loses its oldest ones, so that nobody's flood of texts
+// costs others what they keep. Threading: single strand. Cost: O(caches log clients) per call.
 #pragma once
 
 #include "stacking/session_compute.hpp"
@@ -60,8 +61,8 @@ class KeptCaches {
     /// the new one, or they were too many.
     [[nodiscard]] std::vector<Kept> add(Kept kept);
 
-    /// Takes out the oldest one but `except`.
-    std::optional<Kept> take_oldest(std::optional<CacheId> except);
+    /// Takes out the oldest one of the client that keeps the most; `except` is not looked at.
+    std::optional<Kept> take_superfluous(std::optional<CacheId> except);
 
     /// Takes out those whose time is over.
     [[nodiscard]] std::vector<Kept> take_expired(swarm::TimePoint now);

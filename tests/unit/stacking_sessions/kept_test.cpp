@@ -64,8 +64,22 @@ TEST(KeptCachesTest, AreBounded) {
     }
     EXPECT_EQ(dropped, 5U);
     EXPECT_EQ(caches.size(), KeptCaches::kKeptMax);
-    EXPECT_EQ(caches.take_oldest(CacheId{5})->cache, CacheId{6});
-    EXPECT_EQ(caches.take_oldest({})->cache, CacheId{5});
+    EXPECT_EQ(caches.take_superfluous(CacheId{5})->cache, CacheId{6});
+    EXPECT_EQ(caches.take_superfluous({})->cache, CacheId{5});
+}
+
+TEST(KeptCachesTest, AFloodOfTextsOfOneClientCostsOthersNothing) {
+    KeptCaches caches;
+    EXPECT_TRUE(caches.add(kept(1'000, {1, 2, 3})).empty());
+    for (std::uint64_t i = 0; i < 2 * KeptCaches::kKeptMax; ++i) {
+        static_cast<void>(caches.add(kept(i, {i}, kStranger)));
+    }
+    EXPECT_TRUE(caches.has({1'000}));
+    for (std::size_t left = caches.size(); left > 4; --left) {
+        EXPECT_NE(caches.take_superfluous({})->cache, CacheId{1'000});
+    }
+    EXPECT_EQ(caches.take_superfluous({})->cache, CacheId{1'000})
+        << "three pages each, it is older";
 }
 
 std::vector<TokenId> text(std::uint32_t tokens, TokenId first = 0) {
