@@ -6,13 +6,17 @@
 #include "tests/golden/model_file.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/bad_peer.hpp"
+#include "tests/unit/net/mute_port.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <memory>
+#include <netinet/in.h>
 #include <string>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <vector>
 
 namespace swarm::test {
@@ -83,8 +87,8 @@ class ServedAttacksTest : public testing::Test {
         return std::make_unique<Program>(arguments, own);
     }
 
-    /// Starts a peer that serves all layers, with pages for 5,800 positions.
-    void start_server() {
+    /// Starts a peer that serves these layers; all of them have pages for 5,800 positions.
+    void start_server(const std::string& layers = "0-29") {
         server_ = start(
             {"serve",
              "--model",
@@ -94,7 +98,7 @@ class ServedAttacksTest : public testing::Test {
              "--listen",
              local(server_port_),
              "--layers",
-             "0-29",
+             layers,
              "--kv-memory",
              "256MiB"}
         );
@@ -167,6 +171,41 @@ TEST_F(ServedAttacksTest, AUserGetsAWholeTextWhileStrangersAskForAllPages) {
         EXPECT_TRUE(user_gets_the_text()) << why_;
         server_->signal(SIGINT);
         EXPECT_EQ(server_->wait(seconds(10)), 130);
+    }
+}
+
+/// Returns how long the server takes to say that it did not reach the peer at this address.
+milliseconds told_after(BadPeer& peer, const Digest& model, const std::string& address) {
+    static std::uint64_t sessions = 0;
+    protocol::SessionOpen open;
+    open.id = {peer.identity().peer().words[0] + ++sessions, 1, 0};
+    open.hops = 2;
+    open.model = model;
+    open.layers = {0, kLayers / 2};
+    open.positions = 1;
+    open.previous = {peer.identity().peer(), ""};
+    constexpr std::uint64_t kHigh = ~std::uint64_t{0};  // the peer with the smaller id dials
+    open.next = {PeerId{{kHigh, kHigh, kHigh, sessions}}, address};
+    const auto asked = Clock::now();
+    peer.say_message({0, 0, open});
+    while (const auto message = peer.hears_message(seconds(10))) {
+        if (const auto* said = std::get_if<protocol::SessionTrouble>(&message->body)) {
+            EXPECT_EQ(said->reason, protocol::SessionReason::NextLost);
+            break;
+        }
+    }
+    return std::chrono::duration_cast<milliseconds>(Clock::now() - asked);
+}
+
+TEST_F(ServedAttacksTest, AServerTellsNobodyWhichDoorsAreOpen) {
+    start_server("0-14");
+    const auto peer = come_in(server_port_);
+    ASSERT_NE(peer, nullptr);
+    const MutePort open_door;
+    for (const std::uint16_t port : {free_port(), open_door.number(), directory_port_}) {
+        const milliseconds took = told_after(*peer, identity_, local(port));
+        EXPECT_GE(took, milliseconds(3500)) << "at port " << port;
+        EXPECT_LT(took, milliseconds(4500)) << "at port " << port;
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "tests/unit/net/bad_peer.hpp"
 #include "tests/unit/net/host_fixture.hpp"
+#include "tests/unit/net/mute_port.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +12,7 @@
 #include <filesystem>
 #include <future>
 #include <memory>
-#include <netinet/in.h>
 #include <string>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <vector>
 
 namespace swarm::net {
@@ -116,23 +114,13 @@ TEST_F(HostTest, ADialFailsWhenAnotherPeerLivesAtTheAddress) {
 TEST_F(HostTest, ADialFailsInTimeWhenNobodyAnswers) {
     options_.dial_timeout = std::chrono::milliseconds(200);
     Seen theirs;
-    const int mute = ::socket(AF_INET, SOCK_STREAM, 0);  // takes connections and never speaks
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof where;
-    auto* const raw = reinterpret_cast<sockaddr*>(&where);
-    ASSERT_EQ(::bind(mute, raw, size), 0);
-    ASSERT_EQ(::listen(mute, 1), 0);
-    ASSERT_EQ(::getsockname(mute, raw, &size), 0);
-    const std::string there = "127.0.0.1:" + std::to_string(ntohs(where.sin_port));
+    const test::MutePort mute;
     std::vector<node::Action> dial;
-    dial.emplace_back(node::Dial{server_.peer(), node::Lane::Bulk, there});
+    dial.emplace_back(node::Dial{server_.peer(), node::Lane::Bulk, mute.address()});
     const auto good = make_host("good", std::make_unique<Counter>(theirs, dial), options_);
     good->start();
     EXPECT_TRUE(loop_.run_until([&] { return !theirs.failed.empty(); }, std::chrono::seconds(2)));
     EXPECT_EQ(theirs.failed.size(), 1U);
-    ::close(mute);
 }
 
 TEST_F(HostTest, ADialWithoutAPeerIdTakesThePeerThatAnswers) {
