@@ -45,6 +45,7 @@ bool Reduction::start(const protocol::Reduce& reduce, const MicrobatchIds& held,
     refused_ = std::make_shared<RefusedParts>();
     own_values_.assign(slices_.pieces(), std::nullopt);
     own_ = *own;
+    said_stuck_ = false;
     stuck_at_ = turn.now + kStuckAfter;
     return ids_changed(held, turn);
 }
@@ -296,7 +297,7 @@ void Reduction::take_gathered(
 void Reduction::slice_arrived(std::uint32_t slice, node::Turn turn) {
     arrived_.add(slice);
     if (arrived_.count() == slices_.count()) {
-        stuck_at_ = swarm::kNever;
+        stuck_at_ = turn.now + kStuckAfter;  // a stage below may wait for gradients from here
         summarise(turn);
     }
 }

@@ -30,8 +30,8 @@ namespace stages {
 
 class Reduction {
  public:
-    /// Returns the slots that were given these microbatches and owe their gradients.
-    using WhoOwesGradients = std::function<std::vector<SlotId>(const MicrobatchIds& ids)>;
+    /// Returns the slots that owe gradients, also those which this member has to pass down.
+    using WhoOwesGradients = std::function<std::vector<SlotId>()>;
 
     explicit Reduction(ServerContext& context, WhoOwesGradients who_owes_gradients = {})
         : context_(context),
@@ -213,6 +213,7 @@ class Reduction {
     TiedSums tied_;
     std::vector<EarlyPart> early_;  // parts that came before their list was complete
     TimePoint stuck_at_ = swarm::kNever;
+    bool said_stuck_ = false;  // the last STUCK of this epoch names somebody
 };
 
 }  // namespace stages

@@ -62,28 +62,34 @@ std::vector<SlotId> Reduction::who_owe_values() const {
     return slots;
 }
 
-// A member that lacks sums, or those of a tied matrix, cannot make the values that others wait for,
-// so it names those that owe sums alone. A member that lacks gradients names those to which it gave
-// the microbatches.
+// A member names only who owes what it needs first: without gradients it owes sums, also those of a
+// stage below, to which it has to pass them down, and without sums it owes values.
 void Reduction::wake(node::Turn turn) {
     if (stuck_at_ > turn.now) {
         return;
     }
     stuck_at_ = turn.now + kStuckAfter;
-    protocol::Stuck stuck{*context_.version, epoch_, {}};
-    if (!sealed_) {
-        stuck.waits_for =
-            who_owes_gradients_ ? who_owes_gradients_(ids_) : std::vector<SlotId>{};
-    } else {
-        stuck.waits_for = who_owe_sums();
-        if (stuck.waits_for.empty()) {
-            stuck.waits_for = tied_.awaited();
-        }
-        if (stuck.waits_for.empty()) {
-            stuck.waits_for = who_owe_values();
-        }
+    protocol::Stuck stuck{*context_.version, epoch_, {}, protocol::Owed::Gradients};
+    if (who_owes_gradients_) {
+        stuck.waits_for = who_owes_gradients_();
     }
-    context_.tell_coordinator(std::move(stuck), turn);
+    if (sealed_ && stuck.waits_for.empty()) {
+        stuck.owed = protocol::Owed::Sums;
+        stuck.waits_for = who_owe_sums();
+    }
+    if (sealed_ && stuck.waits_for.empty()) {
+        stuck.owed = protocol::Owed::TiedSums;
+        stuck.waits_for = tied_.awaited();
+    }
+    if (sealed_ && stuck.waits_for.empty()) {
+        stuck.owed = protocol::Owed::Values;
+        stuck.waits_for = who_owe_values();
+    }
+    // A word that names nobody only takes an earlier one back.
+    const bool waits = !stuck.waits_for.empty();
+    if (std::exchange(said_stuck_, waits) || waits) {
+        context_.tell_coordinator(std::move(stuck), turn);
+    }
 }
 
 }  // namespace stages

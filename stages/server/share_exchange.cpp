@@ -242,7 +242,7 @@ void ShareExchange::wake(node::Turn turn) {
         return;
     }
     stuck_at_ = turn.now + kStuckAfter;
-    protocol::Stuck stuck{*context_.version, list_.epoch, {}};
+    protocol::Stuck stuck{*context_.version, list_.epoch, {}, protocol::Owed::Sums};
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         if (!shares_[i] && i != own_) {
             stuck.waits_for.push_back(list_.shares[i].slot);

@@ -30,9 +30,7 @@ StageServer::StageServer(Options options)
     : options_(std::move(options)),
       links_(context_),
       wave_(context_, links_),
-      reduction_(
-          context_, [this](const MicrobatchIds& ids) { return wave_.owing_gradients(ids); }
-      ),
+      reduction_(context_, [this] { return wave_.owing_gradients(); }),
       exchange_(context_),
       joining_(
           context_,

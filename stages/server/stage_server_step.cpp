@@ -80,6 +80,15 @@ void StageServer::on_reduce(const protocol::Reduce& reduce, node::Turn turn) {
         exchange_.start({reduce.epoch, reduce.shares, reduce.group, reduce.observers}, turn);
         return;
     }
+    const MicrobatchIds listed(reduce.ids.begin(), reduce.ids.end());
+    if (auto lacking = wave_.never_came(listed); !lacking.empty()) {
+        // A path that did not lead here was reported. Nobody needs to wait for the deadline.
+        context_.tell_coordinator(
+            protocol::Mismatch{reduce.version, reduce.epoch, {}, std::move(lacking)}, turn
+        );
+        reduction_.abort();
+        return;
+    }
     if (reduction_.start(reduce, wave_.held(), turn)) {
         wave_.seal();
     }

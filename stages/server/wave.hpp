@@ -68,8 +68,10 @@ class Wave {
     /// Adds no more gradients before the next recall or step.
     void seal() { sealed_ = true; }
 
-    /// The slots that were given these microbatches and have not given back their gradients.
-    [[nodiscard]] std::vector<SlotId> owing_gradients(const MicrobatchIds& ids) const;
+    /// Those of these microbatches of which no attempt is here: nothing will make them be held.
+    [[nodiscard]] std::vector<MicrobatchId> never_came(const MicrobatchIds& ids) const;
+    /// The slots that have not given back gradients which this stage needs or has to pass down.
+    [[nodiscard]] std::vector<SlotId> owing_gradients() const;
 
     /// Repeats what may have been lost, when both lanes to the same incarnation are up again.
     void resend(PeerId peer, node::Turn turn);

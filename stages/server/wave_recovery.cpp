@@ -130,16 +130,30 @@ void Wave::slot_lost(SlotId slot, node::Turn turn) {
     }
 }
 
-std::vector<SlotId> Wave::owing_gradients(const MicrobatchIds& ids) const {
-    std::vector<SlotId> slots;
+std::vector<MicrobatchId> Wave::never_came(const MicrobatchIds& ids) const {
+    std::vector<MicrobatchId> found;
     for (const MicrobatchId id : ids) {
-        const auto leg = legs_.find({id, Leg::Forward});
-        const bool came_back = held_.contains(id) || legs_.contains({id, Leg::Backward});
-        if (leg == legs_.end() || came_back || leg->second->to == SlotId{}) {
-            continue;
+        if (!held_.contains(id) && !legs_.contains({id, Leg::Forward}) &&
+            !legs_.contains({id, Leg::Backward})) {
+            found.push_back(id);
         }
-        if (std::find(slots.begin(), slots.end(), leg->second->to) == slots.end()) {
-            slots.push_back(leg->second->to);
+    }
+    return found;
+}
+
+std::vector<SlotId> Wave::owing_gradients() const {
+    std::vector<SlotId> slots;
+    if (context_.is_tail()) {
+        return slots;
+    }
+    for (const auto& [key, leg] : legs_) {
+        const auto& [id, direction] = key;
+        const bool needed =
+            leg->mask.has(context_.stage()) || leg->mask.has_below(context_.stage());
+        const bool awaited = direction == Leg::Forward && leg->to != SlotId{} && needed &&
+                             !legs_.contains({id, Leg::Backward});
+        if (awaited && std::ranges::find(slots, leg->to) == slots.end()) {
+            slots.push_back(leg->to);
         }
     }
     return slots;

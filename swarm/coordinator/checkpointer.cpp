@@ -54,7 +54,8 @@ std::vector<SlotId> snapshot_donors(const run::Roster& roster, StageIndex stage)
 SlotId Checkpointer::choose_donor(const RunContext& context, std::span<const SlotId> able) {
     // The last one, because joiners get their snapshots from the first ones.
     for (auto slot = able.rbegin(); slot != able.rend(); ++slot) {
-        if (!failed_donors_.contains(context.roster.find(*slot)->peer)) {
+        const bool failed = failed_donors_.contains(context.roster.find(*slot)->peer);
+        if (!failed || context.bugs.failed_donor_again) {
             return *slot;
         }
     }

@@ -356,13 +356,15 @@ void Coordinator::settle_states(node::Turn turn) {
     for (const StageIndex stage : stages) {
         // Members are not hurried: a device that is slow is no reason to believe fewer of them.
         const bool late = is_due(stage) && electing_members(stage).empty();
+        const bool hurried = late || context_.bugs.first_vote_counts;
         const std::optional<Digest> fixed = known_state(stage, turn);
         const StateVotes::Verdict verdict =
-            votes_.judge(stage, electors(stage), fixed, late ? Silent::Ignore : Silent::Wait);
+            votes_.judge(stage, electors(stage), fixed, hurried ? Silent::Ignore : Silent::Wait);
         if (verdict.hash || is_due(stage)) {
             claims_due_.erase(stage);
         }
         for (const PeerId wrong : verdict.wrong) {
+            step_.keep_away(wrong, turn.now);
             lose(wrong, "its state differs from its replicas'", IfLast::Fence, turn);
         }
         if (verdict.hash && !fixed) {

@@ -1,9 +1,11 @@
 // Keeps the drops of the open step: microbatches that some peer could not compute to finite
-// numbers, and the peers that were party to each drop. It says which peer the step should try
-// without, which peer to fence, and when no peer can compute the step: then all stages skip it.
-// Invariants: an attempt counts once. A member that the step can do without neither ends a step nor
-// has another member fenced. Threading: single strand.
-// Memory: O(microbatches dropped). Bounds: kOfOneMax drops per microbatch, kOfStepMax per step.
+// numbers, with the peer that dropped each one and the peer that had sent it. It says which peer
+// the step should try without, which peer to fence, and when no peer can compute the step: then all
+// stages skip it.
+// Invariants: an attempt counts once. Members that the step can do without end no step while they
+// are not more than half of their stage, whatever they say.
+// Threading: single strand. Memory: O(microbatches dropped).
+// Bounds: kOfOneMax drops per microbatch, kOfStepMax per step.
 // Source: step protocol, section 7 (non-finite). A microbatch that disjoint sets of peers drop is
 // no peer's fault, nor is one that no other peer is left to try.
 #pragma once
@@ -34,16 +36,20 @@ class DroppedWork {
         SlotId slot{};  // set with TryWithout and Fence
     };
 
-    /// True when the slot exists and another slot of its stage takes work.
-    using CanDoWithout = std::function<bool(SlotId)>;
+    struct Drop {
+        SlotId by;
+        SlotId sent_by;
+    };
+
+    struct Stages {
+        /// True when the slot exists and another slot of its stage takes work.
+        std::function<bool(SlotId)> can_do_without;
+        /// True when more than half of the members of some stage are among these slots.
+        std::function<bool(const std::set<SlotId>&)> has_most_of_one;
+    };
 
     /// `attempt` is the current attempt of the microbatch.
-    Finding note(
-        MicrobatchId id,
-        Attempt attempt,
-        const std::set<SlotId>& parties,
-        const CanDoWithout& can_do_without
-    );
+    Finding note(MicrobatchId id, Attempt attempt, const Drop& drop, const Stages& stages);
 
     void clear() { *this = {}; }
 
@@ -58,11 +64,17 @@ class DroppedWork {
         std::size_t count = 0;
         std::set<SlotId> parties;  // peers that were party to every drop
 
-        void add(const std::set<SlotId>& others);
+        void add(const Drop& drop);
     };
+
+    /// The verdict where no peer is party to every drop.
+    [[nodiscard]] Finding judge_by_many(const Drop& drop, const Stages& stages) const;
 
     std::map<MicrobatchId, Drops> of_one_;
     Drops of_step_;
+    std::map<SlotId, std::size_t> dropped_by_;  // drops of the step
+    std::set<SlotId> droppers_;
+    std::set<SlotId> senders_;
 };
 
 }  // namespace swarm::coordinator

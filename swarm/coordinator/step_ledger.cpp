@@ -3,6 +3,8 @@
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace swarm::coordinator {
 namespace {
@@ -147,6 +149,7 @@ void StepLedger::recall(MicrobatchId id) {
 }
 
 void StepLedger::need_after_fence(SlotId slot) {
+    disclaim(slot);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
         const Row& row = rows_[i];
         const bool owned = contains(row.owners, slot);
@@ -156,6 +159,11 @@ void StepLedger::need_after_fence(SlotId slot) {
             recall(id_at(i));
         }
     }
+}
+
+std::optional<SlotId> StepLedger::tail_of(MicrobatchId id) const {
+    const bool known = id.value < rows_.size() && !rows_[id.value].path.empty();
+    return known ? std::optional(rows_[id.value].path.back()) : std::nullopt;
 }
 
 std::vector<MicrobatchId> StepLedger::begin_recall(Epoch epoch) {
@@ -169,33 +177,58 @@ std::vector<MicrobatchId> StepLedger::begin_recall(Epoch epoch) {
         mark_unpathed(row);
         row.attempt = epoch;
         row.path.clear();
-        std::fill(row.owners.begin(), row.owners.end(), SlotId{});
+        row.before = std::exchange(row.owners, std::vector<SlotId>(stages_));
+        row.claims.clear();
         index(id);
     }
     return recalled_;
 }
 
-std::optional<SlotId> StepLedger::held(SlotId slot, StageIndex stage, const protocol::Held& held) {
+void StepLedger::held(SlotId slot, StageIndex stage, const protocol::Held& held) {
     for (std::size_t i = 0; i < held.ids.size(); ++i) {
         const MicrobatchId id = held.ids[i];
         if (!std::binary_search(recalled_.begin(), recalled_.end(), id)) {
             continue;  // nobody asked for this microbatch
         }
-        SlotId& owner = rows_[id.value].owners[stage.value];
-        if (owner != SlotId{} && owner != slot) {
-            return owner;
-        }
-        owner = slot;
-        if (stage.value + 1 == stages_ && i < held.losses.size()) {
-            rows_[id.value].loss = held.losses[i];
+        std::vector<Claim>& claims = rows_[id.value].claims;
+        if (std::ranges::find(claims, slot, &Claim::slot) == claims.end()) {
+            const bool is_tail = stage.value + 1 == stages_ && i < held.losses.size();
+            claims.push_back({stage, slot, is_tail ? std::optional(held.losses[i]) : std::nullopt});
         }
     }
-    return std::nullopt;
+}
+
+std::optional<SlotId> StepLedger::contradicted() const {
+    std::map<SlotId, std::uint32_t> doubts;
+    for (const MicrobatchId id : recalled_) {
+        const Row& row = rows_[id.value];
+        for (const Claim& claim : row.claims) {
+            const bool alone = std::ranges::count(row.claims, claim.stage, &Claim::stage) == 1;
+            const bool was_there = row.before[claim.stage.value] == claim.slot;
+            doubts[claim.slot] += alone ? 0 : was_there ? 1 : 2;
+        }
+    }
+    const auto most = std::ranges::max_element(doubts, [](const auto& one, const auto& other) {
+        return std::tie(one.second, one.first) < std::tie(other.second, other.first);
+    });
+    return most == doubts.end() || most->second == 0 ? std::nullopt : std::optional(most->first);
+}
+
+void StepLedger::disclaim(SlotId slot) {
+    for (const MicrobatchId id : recalled_) {
+        std::erase_if(rows_[id.value].claims, [&](const Claim& claim) {
+            return claim.slot == slot;
+        });
+    }
 }
 
 void StepLedger::end_recall() {
     for (const MicrobatchId id : recalled_) {
         Row& row = rows_[id.value];
+        for (const Claim& claim : std::exchange(row.claims, {})) {
+            row.owners[claim.stage.value] = claim.slot;
+            row.loss = claim.loss.value_or(row.loss);
+        }
         row.mask = {};
         for (std::uint32_t stage = 0; stage < stages_; ++stage) {
             if (training_.has({stage}) && row.owners[stage] == SlotId{}) {

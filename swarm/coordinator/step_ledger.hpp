@@ -57,12 +57,19 @@ class StepLedger {
     /// it, and whose path leads through it.
     void need_after_fence(SlotId slot);
 
+    /// The slot at the end of the path that was reported last for the current attempt.
+    [[nodiscard]] std::optional<SlotId> tail_of(MicrobatchId id) const;
+
     /// RECALL(epoch) goes out for R, the microbatches in need. Their owners are forgotten until
     /// HELD names them.
     std::vector<MicrobatchId> begin_recall(Epoch epoch);
-    /// Takes an answer to the recall. Returns another slot of the stage that claims one of the same
-    /// ids, which happens only after a restart.
-    std::optional<SlotId> held(SlotId slot, StageIndex stage, const protocol::Held& held);
+    /// Takes an answer to the recall.
+    void held(SlotId slot, StageIndex stage, const protocol::Held& held);
+    /// Returns the slot that is in most contradictions with other answers, if there are any; of
+    /// equals one to which no path had led, or the newer one.
+    [[nodiscard]] std::optional<SlotId> contradicted() const;
+    /// Forgets the answer of a slot.
+    void disclaim(SlotId slot);
     /// All members have answered. The mask of each microbatch of R becomes the training stages that
     /// nobody holds.
     void end_recall();
@@ -92,6 +99,13 @@ class StepLedger {
     [[nodiscard]] std::uint32_t replayed() const { return replayed_; }
 
  private:
+    /// An answer to a recall says so.
+    struct Claim {
+        StageIndex stage;
+        SlotId slot;
+        std::optional<double> loss;  // from a tail
+    };
+
     struct Row {
         Attempt attempt{};
         StageMask mask;
@@ -105,6 +119,8 @@ class StepLedger {
         SlotId first_hop;
         std::vector<SlotId> path;
         std::vector<SlotId> owners;  // by stage; {} for none
+        std::vector<SlotId> before;  // the owners before the recall that is under way
+        std::vector<Claim> claims;   // in the answers to it
     };
 
     void leave_flight(Row& row);

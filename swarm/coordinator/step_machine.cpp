@@ -7,7 +7,6 @@
 #include "swarm/run/versions.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace swarm::coordinator {
@@ -43,6 +42,7 @@ void StepMachine::open(StartWith start, node::Turn turn) {
     deadline_ = kNever;
     opened_at_ = turn.now;
     fenced_ = 0;
+    fails_.clear();
     dropped_.clear();
     skip_reason_.reset();
     waits_for_holders_ = false;
@@ -57,7 +57,8 @@ void StepMachine::open(StartWith start, node::Turn turn) {
 
 void StepMachine::admit(SlotInfo joiner, HeldSums held_sums, TimePoint now) {
     const bool is_away = unreachable_.contains(joiner.peer) || conduct_.is_away(joiner.peer, now);
-    if (is_away && !context_.roster.pickable(joiner.stage).empty()) {
+    if (is_away && !context_.bugs.caught_come_back &&
+        !context_.roster.pickable(joiner.stage).empty()) {
         return;  // its replicas would wait for it again
     }
     std::erase_if(joiners_, [&](const Joiner& other) { return other.info.peer == joiner.peer; });
@@ -119,8 +120,10 @@ void StepMachine::fence_caught(
 
 bool StepMachine::may_leave(SlotId slot) const {
     const SlotInfo* const info = context_.roster.find(slot);
-    return !info || (phase_ != Phase::Reducing && phase_ != Phase::Deciding &&
-                     !awaited_.contains(slot) && ledger_.in_flight() == 0 &&
+    // A claim of a recall becomes the slot's own at the end of the recall.
+    const bool decides =
+        phase_ == Phase::Recalling || phase_ == Phase::Reducing || phase_ == Phase::Deciding;
+    return !info || (!decides && ledger_.in_flight() == 0 &&
                      ledger_.ids_of(slot, info->stage).empty() && !owes_share(slot));
 }
 
@@ -138,47 +141,9 @@ std::vector<protocol::Trained> StepMachine::shares_of(const std::vector<SlotId>&
     return shares;
 }
 
-std::optional<SlotId> StepMachine::find_minority(StageIndex stage) const {
-    std::map<Digest, std::vector<SlotId>> by_hash;
-    for (const SlotId slot : context_.roster.members(stage)) {
-        const auto holder = holders_.find(slot);
-        if (holder != holders_.end()) {
-            by_hash[holder->second.result_hash].push_back(slot);
-        }
-    }
-    const std::size_t members = context_.roster.members(stage).size();
-    std::size_t spoken = 0;
-    bool majority = false;
-    for (const auto& [hash, slots] : by_hash) {
-        spoken += slots.size();
-        majority = majority || 2 * slots.size() > members;
-    }
-    if (by_hash.size() < 2 || (!majority && spoken < members)) {
-        return std::nullopt;
-    }
-    const auto smaller = [](const auto& a, const auto& b) {
-        return a.second.size() < b.second.size();
-    };
-    return std::min_element(by_hash.begin(), by_hash.end(), smaller)->second.front();
-}
-
 std::uint32_t StepMachine::microbatches_of_step() const {
     const std::uint64_t step = run::steps_before(context_.config, context_.version.step);
     return run::microbatches_of(context_.config, step);
-}
-
-bool StepMachine::is_complete(
-    const protocol::Reduced& reduced, StageIndex stage, std::size_t listed
-) const {
-    const std::vector<double>& squares = reduced.sums_of_squares;
-    const bool finite = std::all_of(squares.begin(), squares.end(), [](double sum) {
-        return std::isfinite(sum) && sum >= 0;
-    });
-    const std::size_t tensors = context_.layouts[stage.value].tensors.size();
-    const bool only_listed = replicas_train_alone() || replicas_exchange() || !training_.has(stage);
-    const std::size_t count = only_listed ? listed : microbatches_of_step();
-    return reduced.counted_once == count && reduced.counted_wrong == 0 && finite &&
-           squares.size() == (replicas_exchange() ? 0 : tensors);
 }
 
 void StepMachine::note_trained() {
@@ -236,13 +201,14 @@ bool StepMachine::is_acceptable(const protocol::Path& path) const {
 
 void StepMachine::on(SlotId from, const protocol::Path& path, node::Turn turn) {
     const bool open = phase_ == Phase::Running || phase_ == Phase::Recalling;
-    if (!open || path.version != context_.version ||
-        context_.roster.find(from)->stage != context_.tail() ||
+    const bool is_tail = context_.roster.find(from)->stage == context_.tail();
+    if (!open || path.version != context_.version || !(is_tail || context_.bugs.path_of_anyone) ||
         !ledger_.is_current(path.microbatch, path.attempt)) {
         return;
     }
     // A tail that has lost the slot of this path and got another one has lost its sums, too.
-    if (is_acceptable(path) && path.path.back() == from) {
+    const bool ends_here = path.path.back() == from || context_.bugs.path_of_anyone;
+    if (is_acceptable(path) && ends_here) {
         waves_.add(ledger_.pathed(path.microbatch, path.path, path.loss, turn.now));
         fruitless_ = 0;
     } else {
@@ -257,7 +223,13 @@ void StepMachine::on(SlotId from, const protocol::Fail& fail, node::Turn turn) {
     if (fail.reason == protocol::FailReason::NotFinite) {
         note_dropped(from, fail, turn);
     }
-    const bool about_member = context_.roster.find(fail.about) != nullptr;
+    const SlotInfo* const about = context_.roster.find(fail.about);
+    const bool about_member = about != nullptr;
+    const bool about_live = about_member && about->standing == protocol::Standing::Member &&
+                            fail.reason != protocol::FailReason::NotFinite;
+    if (about_live && ++fails_[from] > kFailsMax) {
+        return;  // a hint that is missing costs time alone, and so do hints without end
+    }
     for (const protocol::FailedItem& item : fail.items) {
         // A leg that was passed on depends on the peer only through its sums and its graph.
         const bool in_doubt = !item.passed || !about_member;
@@ -266,23 +238,33 @@ void StepMachine::on(SlotId from, const protocol::Fail& fail, node::Turn turn) {
         }
     }
     if (phase_ == Phase::Reducing && (ledger_.needs_recall() || skip_reason_)) {
-        abort_reduce("a backward was lost", turn);
+        if (about_live &&
+            ++failed_reduces_[context_.roster.find(from)->peer] >= kFailedReducesMax) {
+            fence_caught(
+                from, "it gave up work of a live member, twice in a row", IfLast::Keep, turn
+            );
+        }
+        if (phase_ == Phase::Reducing) {
+            abort_reduce("a backward was lost", turn);
+        }
     }
 }
 
 void StepMachine::note_dropped(SlotId from, const protocol::Fail& fail, node::Turn turn) {
     using Verdict = DroppedWork::Verdict;
-    const auto can_do_without = [&](SlotId slot) {
-        const SlotInfo* const info = context_.roster.find(slot);
-        return info && has_replica(*info);
-    };
+    const DroppedWork::Stages stages{
+        [&](SlotId slot) {
+            const SlotInfo* const info = context_.roster.find(slot);
+            return info && has_replica(*info);
+        },
+        [&](const std::set<SlotId>& slots) { return are_most_of_a_stage(slots); }};
     for (const protocol::FailedItem& item : fail.items) {
         if (skip_reason_ || !ledger_.is_current(item.microbatch, item.attempt)) {
             continue;
         }
         const auto [verdict, slot] =
-            dropped_.note(item.microbatch, item.attempt, {from, fail.about}, can_do_without);
-        if (verdict == Verdict::Skip) {
+            dropped_.note(item.microbatch, item.attempt, {from, fail.about}, stages);
+        if (verdict == Verdict::Skip || context_.bugs.drop_of_one) {
             const StageIndex stage = context_.roster.find(from)->stage;
             skip_reason_ = "microbatch " + std::to_string(item.microbatch.value) +
                            " is not finite in stage " + std::to_string(stage.value);
@@ -299,6 +281,18 @@ void StepMachine::note_dropped(SlotId from, const protocol::Fail& fail, node::Tu
     }
 }
 
+bool StepMachine::are_most_of_a_stage(const std::set<SlotId>& slots) const {
+    for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
+        const std::vector<SlotId> members = context_.roster.members({stage});
+        const auto named =
+            std::ranges::count_if(members, [&](SlotId slot) { return slots.contains(slot); });
+        if (2 * static_cast<std::size_t>(named) > members.size()) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void StepMachine::try_without(SlotId slot, node::Turn turn) {
     // Until its next heartbeat the replay goes to another replica.
     if (context_.roster.find(slot)->standing == protocol::Standing::Member) {
@@ -312,17 +306,14 @@ bool StepMachine::has_replica(const SlotInfo& info) const {
     return std::any_of(able.begin(), able.end(), [&](SlotId slot) { return slot != info.slot; });
 }
 
-void StepMachine::on(SlotId from, const protocol::Held& held, node::Turn turn) {
+void StepMachine::on(SlotId from, const protocol::Held& held, node::Turn) {
     if (phase_ != Phase::Recalling || held.version != context_.version || held.epoch != epoch_ ||
         !awaited_.contains(from)) {
         return;
     }
     const SlotInfo* const info = context_.roster.find(from);
-    const auto twin = ledger_.held(from, info->stage, held);
     awaited_.erase(from);
-    if (twin) {  // only after a restart: the two were members of different coordinators
-        fence(from, "holds what another replica holds", IfLast::Fence, turn);
-    }
+    ledger_.held(from, info->stage, held);
 }
 
 void StepMachine::on(SlotId from, const protocol::Passed& passed, node::Turn turn) {

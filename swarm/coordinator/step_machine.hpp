@@ -74,6 +74,10 @@ class StepMachine {
     /// Ends the slot. False when it was kept, because it is the last member of its stage. A joiner
     /// with the same state makes it replaceable; then only its sums are lost.
     bool fence(SlotId slot, const std::string& reason, IfLast if_last, node::Turn turn);
+
+    /// The peer was caught with a lie, so it gets no slot for a while.
+    void keep_away(PeerId peer, TimePoint now) { conduct_.caught(peer, now); }
+
     /// True when nothing depends on the slot.
     [[nodiscard]] bool may_leave(SlotId slot) const;
 
@@ -135,6 +139,7 @@ class StepMachine {
     /// Reduces in a row that a member may fail. One failure may come from a fence that it has not
     /// heard of.
     static constexpr std::uint32_t kFailedReducesMax = 2;
+    static constexpr std::uint32_t kFailsMax = 16;  // about live members, of a slot and step
 
     struct Joiner {
         protocol::SlotInfo info;
@@ -160,6 +165,8 @@ class StepMachine {
     ) const;
     [[nodiscard]] std::vector<double> squares_of(StageIndex stage) const;
     [[nodiscard]] std::optional<SlotId> find_minority(StageIndex stage) const;
+    [[nodiscard]] bool are_most_of_a_stage(const std::set<SlotId>& slots) const;
+    void blame_for_paths(SlotId from, const std::vector<MicrobatchId>& never_came, node::Turn turn);
     [[nodiscard]] Duration wave_limit() const;
     [[nodiscard]] Duration reduce_patience() const;
     [[nodiscard]] bool has_replica(const protocol::SlotInfo& info) const;
@@ -199,6 +206,7 @@ class StepMachine {
     Conduct conduct_;
     /// Reduces that failed because of a peer since it was last a holder. A new slot clears nothing.
     std::map<PeerId, std::uint32_t> failed_reduces_;
+    std::map<SlotId, std::uint32_t> fails_;  // FAILs of this step about live members
     std::set<SlotId> awaited_;     // slots that owe HELD
     std::set<SlotId> applying_;    // slots that owe APPLIED of the commit before this step
     std::set<SlotId> void_slots_;  // slots whose sums the recall forgets

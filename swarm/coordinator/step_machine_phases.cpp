@@ -194,6 +194,11 @@ void StepMachine::end_recall_when_answered(node::Turn turn) {
     if (!awaited_.empty()) {
         return;
     }
+    // After a restart nobody lies: the two were members of different coordinators.
+    while (const auto twin = ledger_.contradicted()) {
+        ledger_.disclaim(*twin);
+        fence(*twin, "holds what another replica holds", IfLast::Fence, turn);
+    }
     ledger_.end_recall();
     deadline_ = kNever;
     phase_ = Phase::Running;
@@ -209,7 +214,12 @@ void StepMachine::expire_recall(node::Turn turn) {
         if (may_apply && applying_.contains(slot)) {
             continue;
         }
-        fence(slot, "did not answer a recall in time", IfLast::Keep, turn);
+        const char* const reason = "did not answer a recall in time";
+        if (++failed_reduces_[context_.roster.find(slot)->peer] >= kFailedReducesMax) {
+            fence_caught(slot, reason, IfLast::Keep, turn);
+        } else {
+            fence(slot, reason, IfLast::Keep, turn);
+        }
     }
     deadline_ = turn.now + timing_.recall_min;  // the members that are left are waited for
 }

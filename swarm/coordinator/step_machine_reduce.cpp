@@ -4,9 +4,13 @@
 #include "swarm/run/versions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
+#include <map>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace swarm::coordinator {
 
@@ -72,6 +76,52 @@ Duration StepMachine::reduce_patience() const {
     );
 }
 
+bool StepMachine::is_complete(
+    const protocol::Reduced& reduced, StageIndex stage, std::size_t listed
+) const {
+    const std::vector<double>& squares = reduced.sums_of_squares;
+    const bool finite = std::all_of(squares.begin(), squares.end(), [](double sum) {
+        return std::isfinite(sum) && sum >= 0;
+    });
+    const std::size_t tensors = context_.layouts[stage.value].tensors.size();
+    const bool only_listed = replicas_train_alone() || replicas_exchange() || !training_.has(stage);
+    const std::size_t count = only_listed ? listed : microbatches_of_step();
+    const bool counted = reduced.counted_once == count && reduced.counted_wrong == 0;
+    return (counted || context_.bugs.count_unchecked) && finite &&
+           squares.size() == (replicas_exchange() ? 0 : tensors);
+}
+
+std::optional<SlotId> StepMachine::find_minority(StageIndex stage) const {
+    // The squares make the clip factor of the whole model, so they count like the result.
+    std::map<std::pair<Digest, std::vector<double>>, std::vector<SlotId>> by_result;
+    for (const SlotId slot : context_.roster.members(stage)) {
+        const auto holder = holders_.find(slot);
+        if (holder != holders_.end()) {
+            const protocol::Reduced& said = holder->second;
+            const bool compared = !context_.bugs.squares_unchecked;
+            by_result[{said.result_hash, compared ? said.sums_of_squares : std::vector<double>{}}]
+                .push_back(slot);
+        }
+    }
+    const std::size_t members = context_.roster.members(stage).size();
+    std::size_t spoken = 0;
+    bool majority = false;
+    for (const auto& [result, slots] : by_result) {
+        spoken += slots.size();
+        majority = majority || 2 * slots.size() > members;
+    }
+    if (by_result.size() < 2 || (!majority && spoken < members)) {
+        return std::nullopt;
+    }
+    // A group without the oldest member is smaller than another one of its size.
+    const auto smaller = [](const auto& a, const auto& b) {
+        const auto& [one, other] = std::tie(a.second, b.second);
+        return one.size() < other.size() ||
+               (one.size() == other.size() && one.front() > other.front());
+    };
+    return std::min_element(by_result.begin(), by_result.end(), smaller)->second.front();
+}
+
 void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn turn) {
     if (phase_ != Phase::Reducing || reduced.version != context_.version ||
         reduced.epoch != epoch_) {
@@ -122,6 +172,9 @@ void StepMachine::on(SlotId from, const protocol::Mismatch& mismatch, node::Turn
         return std::ranges::find(list->second, id) != list->second.end();
     };
     const PeerId peer = info->peer;
+    if (!mismatch.never_came.empty()) {
+        return blame_for_paths(from, mismatch.never_came, turn);
+    }
     // A member waits for microbatches that it lacks, so it reports only some that are not listed.
     // A new slot is empty, which also helps a member whose sums are wrong in earnest.
     if (std::ranges::all_of(mismatch.ids, is_listed)) {
@@ -138,22 +191,55 @@ void StepMachine::on(SlotId from, const protocol::Mismatch& mismatch, node::Turn
     }
 }
 
+/// Either the member lies or the tails that reported the paths. Whoever is party to it a second
+/// time before a step is decided is fenced.
+void StepMachine::blame_for_paths(
+    SlotId from, const std::vector<MicrobatchId>& never_came, node::Turn turn
+) {
+    std::vector<SlotId> parties{from};
+    for (const MicrobatchId id : never_came) {
+        const std::optional<SlotId> tail = ledger_.tail_of(id);
+        if (tail && context_.roster.find(*tail) &&
+            std::ranges::find(parties, *tail) == parties.end()) {
+            parties.push_back(*tail);
+        }
+    }
+    for (const SlotId party : parties) {
+        if (++failed_reduces_[context_.roster.find(party)->peer] >= kFailedReducesMax) {
+            fence_caught(
+                party,
+                "a path that it reported or denied was wrong, twice in a row",
+                IfLast::Keep,
+                turn
+            );
+            break;  // the other party may have told the truth
+        }
+    }
+    if (phase_ == Phase::Reducing) {
+        abort_reduce("a microbatch never came to a member of its path", turn);
+    }
+}
+
 void StepMachine::on(SlotId from, const protocol::Stuck& stuck, node::Turn) {
     if (phase_ != Phase::Reducing || stuck.version != context_.version || stuck.epoch != epoch_) {
         return;
     }
     const StageIndex stage = context_.roster.find(from)->stage;
-    const std::set<SlotId> above = ledger_.next_on_paths(from, stage);
-    WaitGraph::Said said;
+    const bool gradients = stuck.owed == protocol::Owed::Gradients;
+    const std::set<SlotId> above =
+        gradients ? ledger_.next_on_paths(from, stage) : std::set<SlotId>{};
+    const auto tied = run::tied_stage(context_.config, stage);
+    WaitGraph::Said said{.owed = stuck.owed};
     for (const SlotId slot : stuck.waits_for) {
         const SlotInfo* const info = context_.roster.find(slot);
         if (!info || info->standing == Standing::Observer || slot == from) {
             continue;
         }
-        if (run::tied_stage(context_.config, stage) == info->stage) {
-            said.tied.insert(slot);
-        } else if (info->stage == stage || above.contains(slot)) {
-            said.own.insert(slot);
+        const bool may_owe = gradients                                ? above.contains(slot)
+                             : stuck.owed == protocol::Owed::TiedSums ? info->stage == tied
+                                                                      : info->stage == stage;
+        if (may_owe) {
+            said.slots.insert(slot);
         }
     }
     waits_.says(from, std::move(said));

@@ -251,6 +251,7 @@ void visit_fields(Of<Mismatch> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(version));
     visit(SWARM_FIELD(epoch));
     visit(SWARM_FIELD(ids), IdSet());
+    visit(SWARM_FIELD(never_came), IdSet());
 }
 
 template <class Visit>
@@ -258,6 +259,7 @@ void visit_fields(Of<Stuck> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(version));
     visit(SWARM_FIELD(epoch));
     visit(SWARM_FIELD(waits_for), Items{kRosterMax});
+    visit(SWARM_FIELD(owed), Known{Owed::Values});
 }
 
 template <class Visit>

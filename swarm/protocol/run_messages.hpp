@@ -275,20 +275,30 @@ struct Reduced {
     friend bool operator==(const Reduced&, const Reduced&) = default;
 };
 
-/// Member -> coordinator: the sender holds these microbatches, which are not in the Reduce.
+/// Member -> coordinator: the sender cannot hold exactly the microbatches of the Reduce.
 struct Mismatch {
     ParameterVersion version;
     Epoch epoch;
-    std::vector<MicrobatchId> ids;
+    std::vector<MicrobatchId> ids;           // all that it holds, some of which are not listed
+    std::vector<MicrobatchId> never_came{};  // listed ones of which it has seen no attempt
 
     friend bool operator==(const Mismatch&, const Mismatch&) = default;
 };
 
-/// Member -> coordinator: parts of the reduction are overdue from these slots.
+/// The needs of a member of a reduction in their order: whoever lacks one owes the next.
+enum class Owed : std::uint8_t {
+    Gradients,  // gradients of the stage above, for its own sums
+    Sums,       // its replicas' sums of its slices; in an exchange their shares
+    TiedSums,   // sums of the stage with the other copy of a tied matrix
+    Values,     // the values of all other slices
+};
+
+/// Member -> coordinator: these slots owe the sender something, which is overdue.
 struct Stuck {
     ParameterVersion version;
     Epoch epoch;
     std::vector<SlotId> waits_for;
+    Owed owed = Owed::Gradients;
 
     friend bool operator==(const Stuck&, const Stuck&) = default;
 };

@@ -18,6 +18,13 @@ struct PlantedBugs {
 
     bool leg_of_anyone = false;          // a leg is taken from others than the hop before
     bool decision_of_anyone = false;     // a decision is taken from others than the coordinator
+    bool path_of_anyone = false;         // a path is taken from others than its tail
+    bool first_vote_counts = false;      // the first word about a state fixes it
+    bool count_unchecked = false;        // a result that lacks a microbatch is taken
+    bool squares_unchecked = false;      // replicas may differ in the squares of one result
+    bool drop_of_one = false;            // one member's word skips a step
+    bool failed_donor_again = false;     // a donor that failed is asked again
+    bool caught_come_back = false;       // a caught peer may be a member at once
 
     [[nodiscard]] static const PlantedBugs& none() {
         static constexpr PlantedBugs kNone{};

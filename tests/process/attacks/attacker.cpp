@@ -179,7 +179,9 @@ void Attacker::forge(BadPeer& peer) {
         const ParameterVersion version = reply->version;
         const Epoch epoch = reply->epoch;
         peer.say_message({0, 0, protocol::Mismatch{version, epoch, ids}});
-        peer.say_message({0, 0, protocol::Stuck{version, epoch, {slots.front()}}});
+        peer.say_message(
+            {0, 0, protocol::Stuck{version, epoch, {slots.front()}, protocol::Owed::Sums}}
+        );
         peer.say_message({0, 0, protocol::Held{version, epoch, ids, {}}});
         peer.say_message({0, 0, protocol::Reduced{version, epoch, {}, junk_hash(), 8, 0, 0}});
         peer.say_message({0, 0, protocol::Applied{version, junk_hash()}});

@@ -37,11 +37,11 @@ class StepLedgerTest : public testing::Test {
         finish(id, low);
     }
 
-    std::optional<SlotId> hold(SlotId slot, StageIndex stage, Ids ids) {
+    void hold(SlotId slot, StageIndex stage, Ids ids) {
         protocol::Held held;
         held.epoch = kRecall;
         held.ids = std::move(ids);
-        return ledger_.held(slot, stage, held);
+        ledger_.held(slot, stage, held);
     }
 
     StepLedger ledger_{2, StageMask::first(2), 3};
@@ -152,7 +152,7 @@ TEST_F(StepLedgerTest, ReplaysOnlyTheStagesThatHoldNothing) {
     run(0);
     ledger_.need({0});
     ledger_.begin_recall(kRecall);
-    EXPECT_FALSE(hold(kHigh, kTop, {{0}}));
+    hold(kHigh, kTop, {{0}});
     ledger_.end_recall();
     const auto next = ledger_.next_launch(8);
     ASSERT_TRUE(next);
@@ -191,13 +191,34 @@ TEST_F(StepLedgerTest, LaunchesNothingThatIsHeldEverywhere) {
     EXPECT_EQ(ledger_.in_flight(), 0U);
 }
 
-TEST_F(StepLedgerTest, NamesTheOtherSlotThatClaimsTheSameId) {
+TEST_F(StepLedgerTest, OfTwoThatClaimOneIdItBelievesTheOneToWhichThePathLed) {
     run(0);
     ledger_.need({0});
     ledger_.begin_recall(kRecall);
-    EXPECT_FALSE(hold(kLow, kBottom, {{0}}));
-    EXPECT_FALSE(hold(kLow, kBottom, {{0}}));
-    EXPECT_EQ(hold(kLowTwin, kBottom, {{0}}), kLow);
+    hold(kLow, kBottom, {{0}});
+    hold(kLow, kBottom, {{0}});
+    EXPECT_FALSE(ledger_.contradicted());
+    hold(kLowTwin, kBottom, {{0}});
+    EXPECT_EQ(ledger_.contradicted(), kLowTwin);
+    ledger_.disclaim(kLowTwin);
+    EXPECT_FALSE(ledger_.contradicted());
+    ledger_.end_recall();
+    EXPECT_EQ(ledger_.ids_of(kLow, kBottom), (Ids{{0}}));
+}
+
+TEST_F(StepLedgerTest, TheSlotInMostContradictionsIsTheOneThatLies) {
+    constexpr SlotId kThird{12};
+    run(0, kLowTwin);
+    run(1, kLowTwin);
+    ledger_.need_all();
+    ledger_.begin_recall(kRecall);
+    hold(kLow, kBottom, {{0}});
+    hold(kThird, kBottom, {{1}});
+    hold(kLowTwin, kBottom, {{0}, {1}, {2}});
+    EXPECT_EQ(ledger_.contradicted(), kThird) << "one contradiction, and no path";
+    hold(kHigh, kTop, {{0}, {1}, {2}});
+    hold(SlotId{13}, kBottom, {{2}});
+    EXPECT_EQ(ledger_.contradicted(), kLowTwin) << "three against one each";
 }
 
 TEST_F(StepLedgerTest, IgnoresClaimsToIdsThatWereNotRecalled) {
@@ -205,7 +226,7 @@ TEST_F(StepLedgerTest, IgnoresClaimsToIdsThatWereNotRecalled) {
     run(1);
     ledger_.need({0});
     ledger_.begin_recall(kRecall);
-    EXPECT_FALSE(hold(kLowTwin, kBottom, {{1}, {99}}));
+    hold(kLowTwin, kBottom, {{1}, {99}});
     EXPECT_EQ(ledger_.ids_of(kLow, kBottom), (Ids{{1}}));
     EXPECT_TRUE(ledger_.ids_of(kLowTwin, kBottom).empty());
 }
@@ -231,7 +252,7 @@ TEST_F(StepLedgerTest, RecallsEverythingAfterARestart) {
     EXPECT_EQ(ledger_.begin_recall(kRecall), (Ids{{0}, {1}, {2}}));
     hold(kLow, kBottom, {{0}, {1}, {2}});
     protocol::Held held{{}, kRecall, {{0}, {1}}, {2, 4}};
-    EXPECT_FALSE(ledger_.held(kHigh, kTop, held));
+    ledger_.held(kHigh, kTop, held);
     ledger_.end_recall();
     const auto next = ledger_.next_launch(8);
     ASSERT_TRUE(next);

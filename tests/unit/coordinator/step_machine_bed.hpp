@@ -124,8 +124,10 @@ class StepMachineTest : public testing::Test {
         ASSERT_EQ(step_.phase(), Phase::Reducing);
     }
 
-    protocol::Stuck stuck(std::vector<std::uint64_t> peers) {
-        protocol::Stuck message{context_.version, step_.epoch(), {}};
+    protocol::Stuck stuck(
+        const std::vector<std::uint64_t>& peers, protocol::Owed owed = protocol::Owed::Sums
+    ) {
+        protocol::Stuck message{context_.version, step_.epoch(), {}, owed};
         for (const std::uint64_t n : peers) {
             message.waits_for.push_back(slot(n));
         }

@@ -40,7 +40,7 @@ TEST_F(StepMachineTest, WhoeverLacksGradientsOfThePathIsExcused) {
     reach_reduce();  // every path ends at peer 4
     say(1, stuck({2}));
     say(3, stuck({2}));
-    say(2, stuck({4}));
+    say(2, stuck({4}, protocol::Owed::Gradients));
     miss_the_deadline();
     EXPECT_TRUE(is_member(2));
     EXPECT_FALSE(is_member(4));
@@ -50,7 +50,7 @@ TEST_F(StepMachineTest, ASlotThatNoPathLedToIsNoExcuse) {
     reach_reduce();
     say(1, stuck({2}));
     say(3, stuck({2}));
-    say(2, stuck({5}));
+    say(2, stuck({5}, protocol::Owed::Gradients));
     miss_the_deadline();
     EXPECT_FALSE(is_member(2));
     EXPECT_TRUE(is_member(5));
@@ -160,6 +160,81 @@ TEST_F(StepMachineTest, AMemberThatReportsNoResultTwiceInARowIsFenced) {
     EXPECT_TRUE(is_member(1) && is_member(2) && is_member(4));
 }
 
+/// The clip factor of the whole model follows from what the oldest member of a stage says.
+TEST_F(StepMachineTest, AMemberWhoseSquaresAreNotThoseOfItsReplicasIsFenced) {
+    reach_reduce();
+    protocol::Reduced wrong = reduced(1);
+    wrong.sums_of_squares.front() = 1e300;
+    say(1, wrong);
+    say(2, reduced(2));
+    EXPECT_TRUE(is_member(1)) << "nobody has a majority of three yet";
+    say(3, reduced(3));
+    EXPECT_FALSE(is_member(1));
+    EXPECT_TRUE(is_member(2) && is_member(3));
+    EXPECT_NE(step_.phase(), Phase::Reducing);
+}
+
+/// Neither the order of the digests nor that of the words matters.
+TEST_F(StepMachineTest, OfTwoThatDifferTheNewerOneIsFenced) {
+    reach_reduce();
+    protocol::Reduced larger = reduced(5);
+    larger.result_hash.bytes[0] = std::byte{1};
+    say(5, larger);
+    say(4, reduced(4));
+    EXPECT_TRUE(is_member(4));
+    EXPECT_FALSE(is_member(5));
+}
+
+TEST_F(StepMachineTest, ATailWhoseTwoPathsAreDeniedIsFenced) {
+    for (const std::uint64_t n : {1, 2}) {
+        EXPECT_TRUE(is_member(4));
+        reach_reduce();
+        say(n, protocol::Mismatch{context_.version, step_.epoch(), {}, {{0}}});
+        EXPECT_NE(step_.phase(), Phase::Reducing) << "nobody waits for what never comes";
+        go_on();
+    }
+    EXPECT_FALSE(is_member(4));
+    EXPECT_EQ(context_.roster.all_members().size(), 4U);
+}
+
+TEST_F(StepMachineTest, AMemberThatDeniesTwoPathsIsFencedBeforeTheirTail) {
+    for (int round = 0; round < 2; ++round) {
+        reach_reduce();
+        say(5, protocol::Mismatch{context_.version, step_.epoch(), {}, {{0}}});
+        go_on();
+    }
+    EXPECT_FALSE(is_member(5));
+    EXPECT_TRUE(is_member(4));
+}
+
+TEST_F(StepMachineTest, AMemberThatGivesUpWorkOfALiveOneTwiceInARowIsFenced) {
+    for (int round = 0; round < 2; ++round) {
+        EXPECT_TRUE(is_member(1));
+        reach_reduce();
+        const protocol::FailedItem item{{0}, attempt_of(0), false};
+        say(1, protocol::Fail{context_.version, slot(4), protocol::FailReason::Lost, {item}});
+        EXPECT_NE(step_.phase(), Phase::Reducing);
+        go_on();
+    }
+    EXPECT_FALSE(is_member(1));
+    EXPECT_EQ(context_.roster.all_members().size(), 4U);
+}
+
+TEST_F(StepMachineTest, HintsWithoutEndAboutALiveMemberCountNoMore) {
+    const auto give_up = [&] {
+        const protocol::FailedItem item{{0}, attempt_of(0), false};
+        say(1, protocol::Fail{context_.version, slot(4), protocol::FailReason::Lost, {item}});
+        const Attempt before = attempt_of(0);
+        go_on();
+        return attempt_of(0) > before;
+    };
+    int recalls = 0;
+    for (int i = 0; i < 100; ++i) {
+        recalls += give_up() ? 1 : 0;
+    }
+    EXPECT_EQ(recalls, 16);
+}
+
 TEST_F(StepMachineTest, NobodyIsBlamedWhereAWholeStageIsLate) {
     for (int round = 0; round < 4; ++round) {
         reach_reduce();
@@ -197,7 +272,7 @@ TEST_F(TiedStepMachineTest, NamesTheMembersOfTheStageWithTheOtherCopy) {
 TEST_F(TiedStepMachineTest, BlamesAMemberForItsReplicasBeforeOneForTheOtherStage) {
     reach_reduce();
     for (const std::uint64_t n : {1, 2, 3}) {
-        say(n, stuck({4}));
+        say(n, stuck({4}, protocol::Owed::TiedSums));
     }
     say(4, stuck({5}));
     miss_the_deadline();
@@ -207,9 +282,9 @@ TEST_F(TiedStepMachineTest, BlamesAMemberForItsReplicasBeforeOneForTheOtherStage
 
 TEST_F(TiedStepMachineTest, BlamesAMemberThatKeepsOnlyTheOtherStageWaiting) {
     reach_reduce();
-    say(1, stuck({4}));
-    say(2, stuck({5}));
-    say(3, stuck({5}));
+    say(1, stuck({4}, protocol::Owed::TiedSums));
+    say(2, stuck({5}, protocol::Owed::TiedSums));
+    say(3, stuck({5}, protocol::Owed::TiedSums));
     miss_the_deadline();
     EXPECT_TRUE(is_member(4));
     EXPECT_FALSE(is_member(5));

@@ -145,7 +145,11 @@ std::vector<Body> step_bodies() {
         Part{.version = kVersion, .epoch = kEpoch, .slice = 1, .tied_into = 0},
         reduced,
         Mismatch{.version = kVersion, .epoch = kEpoch, .ids = ids},
-        Stuck{.version = kVersion, .epoch = kEpoch, .waits_for = {slot(1), slot(2)}},
+        Stuck{
+            .version = kVersion,
+            .epoch = kEpoch,
+            .waits_for = {slot(1), slot(2)},
+            .owed = Owed::Sums},
         commit(),
         Applied{.version = kVersion, .state_hash = sample_digest(5)}};
 }

@@ -150,6 +150,7 @@ TEST_F(ReductionTest, NamesTheMembersThatItWaitsFor) {
     const auto stuck = bodies<protocol::Stuck>(member(0).bed.settle(kStart + 3s), kCoordinator);
     ASSERT_EQ(stuck.size(), 1U);
     EXPECT_EQ(stuck[0].waits_for, (std::vector<SlotId>{{2}, {3}}));
+    EXPECT_EQ(stuck[0].owed, protocol::Owed::Sums);
     EXPECT_GT(member(0).reduction.next_deadline(), kStart + 3s);
 }
 
@@ -204,6 +205,7 @@ TEST_F(ReductionTest, GoesOnWithNothingThatIsNotFinite) {
     const auto stuck = bodies<protocol::Stuck>(member(0).bed.settle(), kCoordinator);
     ASSERT_EQ(stuck.size(), 1U);
     EXPECT_EQ(stuck[0].waits_for, std::vector<SlotId>{{2}});
+    EXPECT_EQ(stuck[0].owed, protocol::Owed::Values);
 }
 
 TEST_F(ReductionTest, PacksManySmallPartsInOneJob) {
@@ -266,6 +268,7 @@ TEST_F(ReductionTest, WaitsForAPartInPlaceOfOneThatDoesNotUnpack) {
     const auto stuck = bodies<protocol::Stuck>(member(0).bed.settle(), kCoordinator);
     ASSERT_EQ(stuck.size(), 1U);
     EXPECT_EQ(stuck[0].waits_for, std::vector<SlotId>{{2}});
+    EXPECT_EQ(stuck[0].owed, protocol::Owed::Sums);
     member(0).reduction.resend(peer(1), member(0).bed.at());
     route(peer(1), sends[0]);
     exchange();

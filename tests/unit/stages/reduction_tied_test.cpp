@@ -167,6 +167,7 @@ TEST_F(TiedReduction, WaitsForAPartThatDoesNotUnpack) {
     const auto stuck = bodies<protocol::Stuck>(end(1).told, kCoordinator);
     ASSERT_EQ(stuck.size(), 1U);
     EXPECT_EQ(stuck[0].waits_for, std::vector<SlotId>{slot_of(0)});
+    EXPECT_EQ(stuck[0].owed, protocol::Owed::TiedSums);
     deliver_to(1);
     EXPECT_EQ(end(1).reduced().size(), 1U);
 }

@@ -24,6 +24,7 @@ constexpr PeerId kReplica{{5}};
 constexpr PeerId kStranger{{6}};
 constexpr SlotId kSelfSlot{12};
 constexpr ParameterVersion kNow{0, 0};
+constexpr protocol::LegId kFirstLeg{kNow, {0}, make_epoch(1, 1), protocol::Leg::Forward};
 
 /// The tail of a run of two stages, with two peers below and a replica. Its device works at once.
 class StageServerTest : public testing::Test {
@@ -286,10 +287,14 @@ TEST_F(StageServerTest, RefusesATensorOfAStepThatIsOver) {
     from(kCoordinator, commit);
     ASSERT_EQ(server_.context().version, (ParameterVersion{0, 1}));
     from(kBelow, forward(), activation());
-    const auto answers = sent<protocol::Refused>(kBelow);
-    ASSERT_EQ(answers.size(), 1U);
-    EXPECT_EQ(answers.front().reason, RefusedReason::Stale);
+    const protocol::Refused late{kFirstLeg, RefusedReason::Stale};
+    EXPECT_EQ(sent<protocol::Refused>(kBelow), std::vector{late});
     EXPECT_TRUE(sent<protocol::Path>(kCoordinator).empty());
+}
+
+TEST_F(StageServerTest, SaysAtOnceThatAListedMicrobatchNeverCame) {
+    from(kCoordinator, protocol::Reduce{kNow, make_epoch(1, 1), {{0}}, {kSelfSlot}, {}});
+    EXPECT_EQ(sent<protocol::Mismatch>(kCoordinator).at(0).never_came.size(), 1U);
 }
 
 TEST_F(StageServerTest, RefusesAnAttemptBelowTheFloor) {
@@ -312,9 +317,8 @@ TEST_F(StageServerTest, RefusesTheSameAttemptFromAnotherPeer) {
     from(kBelow, forward(), activation());
     from(kOtherBelow, forward({11}), activation());
     EXPECT_TRUE(sent<protocol::Accepted>(kOtherBelow).empty());
-    const auto answers = sent<protocol::Refused>(kOtherBelow);
-    ASSERT_EQ(answers.size(), 1U);
-    EXPECT_EQ(answers.front().reason, RefusedReason::Stale);
+    const protocol::Refused second{kFirstLeg, RefusedReason::Stale};
+    EXPECT_EQ(sent<protocol::Refused>(kOtherBelow), std::vector{second});
     EXPECT_EQ(sent<protocol::Path>(kCoordinator).size(), 1U);
 }
 
@@ -363,9 +367,8 @@ TEST_F(StageServerTest, IgnoresLateAnswers) {
 
 TEST_F(StageServerTest, SendsPeersThatTakeItForAHubAway) {
     from(kStranger, protocol::Join{});
-    const auto sent_away = sent<protocol::Misdirected>(kStranger);
-    ASSERT_EQ(sent_away.size(), 1U);
-    EXPECT_EQ(sent_away[0].here, protocol::HubKind::StageServer);
+    const protocol::Misdirected here{protocol::HubKind::StageServer};
+    EXPECT_EQ(sent<protocol::Misdirected>(kStranger), std::vector{here});
 }
 
 TEST_F(StageServerTest, GivesItsStateToPeersOfTheRosterAlone) {
@@ -399,9 +402,7 @@ TEST_F(StageServerTest, TakesTensorsFromPeersOfTheRosterAlone) {
     EXPECT_EQ(server_.allowance(kCoordinator).control_bytes, protocol::kRosterBytesMax);
 }
 
-/// Plays a commit of version 0 that orders a snapshot, then `pause`, then a commit of version 1.
-/// The
-/// latter changes the weights in place only if no snapshot shares them.
+/// Plays a commit that orders a snapshot, `pause`, and a commit that may change it in place.
 class SnapshotThenCommit : public StageServerTest {
  protected:
     bool changes_in_place(swarm::Duration pause) {

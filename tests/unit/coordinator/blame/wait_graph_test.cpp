@@ -7,10 +7,12 @@
 namespace swarm::coordinator {
 namespace {
 
+using protocol::Owed;
+
 class WaitGraphTest : public testing::Test {
  protected:
-    void says(std::uint32_t who, std::set<SlotId> own, std::set<SlotId> tied = {}) {
-        graph_.says(SlotId{who}, {std::move(own), std::move(tied)});
+    void says(std::uint32_t who, Owed owed, std::set<SlotId> slots) {
+        graph_.says(SlotId{who}, {owed, std::move(slots)});
     }
 
     [[nodiscard]] std::uint64_t blamed() const {
@@ -28,71 +30,93 @@ class WaitGraphTest : public testing::Test {
 
 TEST_F(WaitGraphTest, BlamesNobodyWhereNobodyWaits) {
     EXPECT_EQ(blamed(), 0U);
-    says(1, {});
+    says(1, Owed::Sums, {});
     EXPECT_EQ(blamed(), 0U);
 }
 
 TEST_F(WaitGraphTest, BlamesTheEndOfAChain) {
-    says(1, {{2}});
-    says(3, {{2}});
-    says(2, {{4}});
-    EXPECT_EQ(blamed(), 4U);
+    says(1, Owed::Values, {{2}});
+    says(3, Owed::Values, {{2}});
+    says(2, Owed::Sums, {{4}});
+    says(4, Owed::Gradients, {{5}});
+    says(5, Owed::Gradients, {{6}});
+    EXPECT_EQ(blamed(), 6U);
 }
 
-TEST_F(WaitGraphTest, OfTwoThatWaitForEachOtherItBlamesTheOneThatOthersNeedLess) {
-    says(1, {{2}});  // gets no sums from it
-    says(2, {{1}});  // gets no values, like all others
-    says(3, {{1}});
+TEST_F(WaitGraphTest, WhoeverLacksSumsOwesNoValues) {
+    says(1, Owed::Sums, {{2}});
+    says(2, Owed::Values, {{1}, {3}});  // it has the sums of all, and gave its own to nobody
+    says(3, Owed::Sums, {{2}});
     EXPECT_EQ(blamed(), 2U);
+}
+
+TEST_F(WaitGraphTest, WhoeverLacksSumsOwesTheTiedStageNothing) {
+    for (const std::uint32_t who : {7, 8, 9}) {
+        says(who, Owed::TiedSums, {{1}});
+    }
+    says(1, Owed::Sums, {{2}});
+    EXPECT_EQ(blamed(), 2U);
+}
+
+TEST_F(WaitGraphTest, WaitingForValuesIsNoExcuseForSums) {
+    says(1, Owed::Sums, {{2}});
+    says(2, Owed::Values, {{3}});
+    says(4, Owed::Values, {{3}});
+    says(3, Owed::Sums, {{2}});
+    EXPECT_EQ(blamed(), 2U);
+}
+
+TEST_F(WaitGraphTest, OneLiarDoesNotOutweighThoseThatWaitForIt) {
+    says(1, Owed::Sums, {{2}});
+    says(3, Owed::Sums, {{2}});
+    says(2, Owed::Sums, {{1}, {3}});
+    EXPECT_EQ(blamed(), 2U);
+}
+
+TEST_F(WaitGraphTest, OfTwoThatWaitForEachOtherItBlamesTheOneThatWasNamedFirst) {
+    says(2, Owed::Sums, {{1}});
+    says(1, Owed::Sums, {{2}});
+    EXPECT_EQ(blamed(), 1U);
 }
 
 TEST_F(WaitGraphTest, CountsOneVotePerVoter) {
     for (int i = 0; i < 5; ++i) {
-        says(1, {{5}});
+        says(1, Owed::Sums, {{5}});
     }
-    says(2, {{6}});
-    says(3, {{6}});
+    says(2, Owed::Sums, {{6}});
+    says(3, Owed::Sums, {{6}});
     EXPECT_EQ(blamed(), 6U);
 }
 
 TEST_F(WaitGraphTest, WaitingForOneThatHasItsResultIsNoExcuse) {
     done_ = {{3}};
-    says(1, {{2}});
-    says(4, {{2}});
-    says(2, {{3}});
+    says(1, Owed::Values, {{2}});
+    says(4, Owed::Values, {{2}});
+    says(2, Owed::Sums, {{3}});
     EXPECT_EQ(blamed(), 2U);
 }
 
+TEST_F(WaitGraphTest, AMemberWithAResultStillPassesGradientsDown) {
+    says(1, Owed::Sums, {{2}});
+    says(3, Owed::Sums, {{2}});
+    done_ = {{4}, {5}};
+    says(2, Owed::Gradients, {{4}});
+    says(4, Owed::Gradients, {{5}});
+    EXPECT_EQ(blamed(), 5U);
+}
+
 TEST_F(WaitGraphTest, CountsWhatAMemberSaidLast) {
-    says(1, {{2}});
-    says(1, {{3}});
+    says(1, Owed::Sums, {{2}});
+    says(1, Owed::Values, {{3}});
     EXPECT_EQ(blamed(), 3U);
     graph_.is_done({1});
     EXPECT_EQ(blamed(), 0U);
 }
 
-TEST_F(WaitGraphTest, TheOtherStageCountsBetweenEqualsAlone) {
-    says(1, {{5}});
-    says(2, {{6}});
-    says(7, {}, {{6}});
-    EXPECT_EQ(blamed(), 6U);
-    says(3, {{5}});
-    says(8, {}, {{6}});
-    EXPECT_EQ(blamed(), 5U);
-}
-
-TEST_F(WaitGraphTest, ACircleEndsWithTheOneMostWaitFor) {
-    says(1, {{2}});
-    says(2, {{3}});
-    says(3, {{1}});
-    says(4, {{1}});
-    EXPECT_EQ(blamed(), 1U);
-}
-
 TEST_F(WaitGraphTest, ASlotThatIsGoneIsNeitherBlamedNorAnExcuse) {
     gone_ = {{4}};
-    says(1, {{2}, {4}});
-    says(2, {{4}});
+    says(1, Owed::Values, {{2}, {4}});
+    says(2, Owed::Sums, {{4}});
     EXPECT_EQ(blamed(), 2U);
 }
 
