@@ -301,10 +301,11 @@ verb_test() {
     timed "$main-build" build "$main"
     timed "$main" run_tests "$main" "${selection[@]}"
     # What peers, clients and files of others reach; the program and the simulator take half a build.
-    ((!long)) || sanitized+=(cli_tests sim_tests drawn_fleets_test trace_hash)
+    ((!long)) || sanitized+=(cli_tests sim_tests drawn_fleets_test liars_test trace_hash)
     timed asan-build build asan "${sanitized[@]}"
     timed asan run_tests asan -L '^(unit|cli|sim)$'
-    ((!long)) || SWARM_FLEET_BATCHES=10 timed asan-seeds run_tests asan -R 'ManyChaosScenarios|TraceHash'  # 1,000 fleets
+    # 1,000 fleets and 200 runs with liars
+    ((!long)) || SWARM_FLEET_BATCHES=10 timed asan-seeds run_tests asan -R 'ManyChaosScenarios|ManyLiars|TraceHash'
     timed fuzz run_tests asan -L fuzz  # each target for a moment, from its corpus
     print_slowest_units "$main"
     say "times:$phases"

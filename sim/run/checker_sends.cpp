@@ -135,11 +135,13 @@ void Checker::check_offer(PeerId from, PeerId to, const protocol::Backward& back
 
 // An attempt has one successor per direction, unless the first successor has refused.
 void Checker::check_successor(const Hop& hop, const Slot& to, NewWork new_work) {
-    if (liars_.contains(to.peer)) {
+    const bool to_liar = liars_.contains(to.peer);
+    if (to_liar) {
         note_touched(hop.first);
     }
     const auto [offer, is_first] = offers_.try_emplace(hop, to);
-    if (is_first && new_work == NewWork::Forbidden) {
+    // An offer may have waited for the link of a liar, which hangs up and reconnects at will.
+    if (is_first && !to_liar && new_work == NewWork::Forbidden) {
         violated("I3", "new work was offered to " + name_of(to.peer) + ", suspect or draining");
     }
     if (!is_first && offer->second != to && !is_touched(hop.first)) {

@@ -62,6 +62,12 @@ Liar::Liar(Options options, std::unique_ptr<node::Role> honest)
     constexpr std::array<std::uint64_t, 4> kChanges{0, 8, 64, 256};
     changes_in_1024_ = kChanges[rng_.below(kChanges.size())];
     between_lies_ = 20ms + up_to(1s);
+    bent_.invents = rng_.below(kRunKinds);
+    if (rng_.chance(1, 4)) {
+        bent_.withholds = rng_.below(kRunKinds);
+    }
+    bent_.invents = options_.bent.invents ? options_.bent.invents : bent_.invents;
+    bent_.withholds = options_.bent.withholds ? options_.bent.withholds : bent_.withholds;
     words_.peers.add(options_.self);
     words_.peers.add(options_.coordinator);
 }
@@ -93,6 +99,11 @@ void Liar::on(const node::Event& event, swarm::TimePoint now, node::Outbox& out)
             pass_on(std::move(action), turn);
         }
     }
+    const auto* const received = std::get_if<node::Received>(&event);
+    const bool by_boss = received != nullptr && received->peer == options_.coordinator;
+    if (by_boss && now >= honest_until_ && rng_.chance(1, 4) && options_.may_lie()) {
+        invent(options_.coordinator, *bent_.invents, Names::Current, turn);
+    }
     while (!late_.empty() && late_.front().due <= now) {
         out.add(std::move(late_.front().send));
         late_.pop_front();
@@ -119,8 +130,12 @@ void Liar::note(const node::Event& event) {
         dialing_.erase({failed->peer, failed->lane});
     } else if (const auto* const received = std::get_if<node::Received>(&event)) {
         const Body& body = received->message.body;
-        words_.learn(body);
         words_.peers.add(received->peer);
+        if (received->peer == options_.coordinator) {
+            words_.believe(body);
+        } else {
+            words_.learn(body);
+        }
         const auto* const roster = std::get_if<protocol::Roster>(&body);
         if (roster && received->peer == options_.coordinator) {
             const auto* const info = roster->slots.find_peer(options_.self);
@@ -152,15 +167,13 @@ void Liar::pass_on(node::Action&& action, node::Turn turn) {
 void Liar::pass_on(node::Send&& send, node::Turn turn) {
     remember({send.peer, send.message.body, send.payload, true});
     const bool may_lie = turn.now >= honest_until_ && options_.may_lie();
-    if (may_lie && habit_.until <= turn.now && rng_.chance(1, 256)) {
-        habit_ = {send.message.body.index(), turn.now + up_to(kHabitMax)};
-    }
-    const bool habit = turn.now < habit_.until && habit_.kind == send.message.body.index();
-    if (!may_lie || (!habit && !rng_.chance(changes_in_1024_, 1024))) {
+    const bool habit = may_lie && withholds(send.message.body, turn.now);
+    const bool changes = may_lie && bent_.invents == send.message.body.index() && rng_.chance(1, 4);
+    if (!may_lie || (!habit && !changes && !rng_.chance(changes_in_1024_, 1024))) {
         turn.out.add(std::move(send));
         return;
     }
-    const std::uint64_t which = habit ? 0 : rng_.below(3);
+    const std::uint64_t which = habit ? 0 : changes ? 2 : rng_.below(3);
     const bool numbered = send.message.number != 0;
     if (which == 0 || (numbered && which == 1)) {
         count(Lie::Withheld, send.message.body);
@@ -187,21 +200,36 @@ void Liar::pass_on(node::Send&& send, node::Turn turn) {
     }
 }
 
+bool Liar::withholds(const Body& body, swarm::TimePoint now) {
+    if (habit_.until <= now && rng_.chance(1, 256)) {
+        habit_ = {body.index(), now + up_to(kHabitMax)};
+    }
+    return bent_.withholds == body.index() || (now < habit_.until && habit_.kind == body.index());
+}
+
+std::size_t Liar::draw_kind() {
+    if (rng_.chance(1, 3)) {
+        return *bent_.invents;
+    }
+    return rng_.below(rng_.chance(7, 8) ? kRunKinds : protocol::kMessageKinds);
+}
+
 /// Work for others keeps its numbers: only its names are changed, to some that are never right.
 bool Liar::change_own(Body& body) {
-    const bool far = rng_.chance(1, 2);
+    // The first epoch of each step has the same number, so the step alone would be right one day.
+    const std::uint64_t ahead = rng_.below(2);
     if (auto* const forward = std::get_if<protocol::Forward>(&body)) {
-        forward->attempt.value += far ? kFarEpoch : 0;
-        forward->version.step += far ? 0 : 1;
+        forward->attempt.value += kFarEpoch;
+        forward->version.step += ahead;
     } else if (auto* const backward = std::get_if<protocol::Backward>(&body)) {
-        backward->attempt.value += far ? kFarEpoch : 0;
-        backward->version.step += far ? 0 : 1;
+        backward->attempt.value += kFarEpoch;
+        backward->version.step += ahead;
     } else if (auto* const part = std::get_if<protocol::Part>(&body)) {
-        part->epoch.value += far ? kFarEpoch : 0;
-        part->version.step += far ? 0 : 1;
+        part->epoch.value += kFarEpoch;
+        part->version.step += ahead;
     } else if (auto* const path = std::get_if<protocol::Path>(&body)) {
-        path->attempt.value += far ? kFarEpoch : 0;
-        path->version.step += far ? 0 : 1;
+        path->attempt.value += kFarEpoch;
+        path->version.step += ahead;
     } else if (!words_.change(body, rng_)) {
         return false;
     }
@@ -289,8 +317,11 @@ void Liar::tell_lie(node::Turn turn) {
         }
         return;
     }
-    const std::size_t kinds = rng_.chance(7, 8) ? kRunKinds : protocol::kMessageKinds;
-    Body body = words_.invent(rng_.below(kinds), rng_);
+    invent(*victim, draw_kind(), Names::Any, turn);
+}
+
+void Liar::invent(PeerId to, std::size_t kind, Names names, node::Turn turn) {
+    Body body = words_.invent(kind, names, rng_);
     if (is_wrong_work(body)) {
         return;
     }
@@ -298,7 +329,7 @@ void Liar::tell_lie(node::Turn turn) {
     if (protocol::carries_tensor(static_cast<std::uint16_t>(body.index())) && !seen_.empty()) {
         payload = seen_[rng_.below(seen_.size())].payload;
     }
-    say(*victim, std::move(body), std::move(payload), Lie::Invented, turn);
+    say(to, std::move(body), std::move(payload), Lie::Invented, turn);
 }
 
 void Liar::say(PeerId to, Body body, node::Payload payload, Lie lie, node::Turn turn) {

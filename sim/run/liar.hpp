@@ -2,7 +2,8 @@
 // an honest role inside it joins, observes, computes and donates like that role, but withholds,
 // delays and changes its messages; without one it is a stranger. It also repeats and changes
 // messages that it heard, invents some of each kind, speaks to peers like their coordinator, and
-// hangs up.
+// hangs up. Each liar has a kind of message that it invents most, and some have a kind that they
+// never send; lies often follow at once on a word of the coordinator, while its names are current.
 // Invariant: a function of (seed, events). Its work for others is honest: sums, activations, tokens
 // and losses that are wrong and finite are not promised to be found (README).
 // Threading: that of its host.
@@ -51,6 +52,12 @@ struct LieCounts {
 
 class Liar : public node::Role {
  public:
+    /// Kinds of messages, by their place in Body. Without a value a liar draws them.
+    struct Bent {
+        std::optional<std::size_t> invents{};    // the kind that it invents and changes most
+        std::optional<std::size_t> withholds{};  // the kind that it never sends
+    };
+
     struct Options {
         PeerId self;
         PeerId coordinator;
@@ -59,6 +66,7 @@ class Liar : public node::Role {
         /// False while the liar is a member whose honest replicas are not more than the liars.
         std::function<bool()> may_lie;
         std::shared_ptr<LieCounts> counts;
+        Bent bent{};
     };
 
     /// `honest` is null for a stranger.
@@ -92,10 +100,13 @@ class Liar : public node::Role {
     void pass_on(node::Action&& action, node::Turn turn);
     void pass_on(node::Send&& send, node::Turn turn);
     void tell_lie(node::Turn turn);
+    void invent(PeerId to, std::size_t kind, Names names, node::Turn turn);
     void meet(PeerId victim, node::Turn turn);
     void say(PeerId to, Body body, node::Payload payload, Lie lie, node::Turn turn);
     [[nodiscard]] std::optional<PeerId> pick_victim();
     bool change_own(Body& body);
+    [[nodiscard]] bool withholds(const Body& body, swarm::TimePoint now);
+    [[nodiscard]] std::size_t draw_kind();
     [[nodiscard]] bool is_wrong_work(const Body& body) const;
     [[nodiscard]] bool is_own(const std::vector<swarm::SlotId>& path) const;
     void count(Lie lie, const Body& body);
@@ -113,6 +124,7 @@ class Liar : public node::Role {
     std::set<std::pair<PeerId, node::Lane>> dialing_;
     std::deque<Late> late_;
     Habit habit_;
+    Bent bent_;
     std::uint64_t changes_in_1024_ = 0;
     swarm::Duration between_lies_{};
     bool started_ = false;

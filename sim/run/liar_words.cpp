@@ -79,17 +79,38 @@ struct Learner {
     void operator()(const Other& /*value*/) {}
 };
 
+/// Finds the last version and the last epoch of a message.
+struct CurrentOf {
+    LiarWords::Current& current;
+
+    void operator()(const swarm::ParameterVersion& value) { current.version = value; }
+
+    void operator()(const swarm::Epoch& value) { current.epoch = value; }
+
+    template <class Other>
+    void operator()(const Other& /*value*/) {}
+};
+
 struct Drawer {
     const LiarWords& words;
+    Names names;
     Rng& rng;
 
     void operator()(swarm::ParameterVersion& value) {
+        if (is_current()) {
+            value = words.current.version;
+            return;
+        }
         value = words.versions.pick(rng);
         shift(value.step);
         value.gen += rng.chance(1, 16) ? 1 : 0;
     }
 
     void operator()(swarm::Epoch& value) {
+        if (is_current()) {
+            value = words.current.epoch;
+            return;
+        }
         value = words.epochs.pick(rng);
         shift(value.value);
     }
@@ -123,7 +144,8 @@ struct Drawer {
 
     void operator()(double& value) {
         constexpr std::array<double, 5> kNumbers{0, 1, 1e-9, 1e9, 3.5};
-        value = kNumbers[rng.below(kNumbers.size())];
+        const double drawn = kNumbers[rng.below(kNumbers.size())];
+        value = rng.chance(1, 2) ? drawn : value * drawn;
     }
 
     void operator()(std::uint32_t& value) { value = static_cast<std::uint32_t>(number()); }
@@ -148,9 +170,27 @@ struct Drawer {
         ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     }
 
+    /// A path leads through a member of each stage.
+    void operator()(std::vector<swarm::SlotId>& slots) {
+        if (!is_current()) {
+            return draw_items(slots);
+        }
+        slots.clear();
+        for (const std::vector<swarm::SlotId>& members : words.current.members) {
+            if (!members.empty()) {
+                slots.push_back(members[rng.below(members.size())]);
+            }
+        }
+    }
+
+    /// A list that has items keeps all but one of them in half of the cases.
     template <class Item>
     void operator()(std::vector<Item>& items) {
-        draw_items(items);
+        if (!items.empty() && rng.chance(1, 2)) {
+            (*this)(items[rng.below(items.size())]);
+        } else {
+            draw_items(items);
+        }
     }
 
     template <class Value>
@@ -175,6 +215,8 @@ struct Drawer {
     }
 
  private:
+    [[nodiscard]] bool is_current() { return names == Names::Current || rng.chance(1, 2); }
+
     template <class Item>
     void draw_items(std::vector<Item>& items) {
         items.resize(rng.below(kItemsMax + 1));
@@ -241,9 +283,31 @@ void LiarWords::learn(const protocol::Body& body) {
     );
 }
 
-protocol::Body LiarWords::invent(std::size_t kind, Rng& rng) const {
+void LiarWords::believe(const protocol::Body& body) {
+    learn(body);
+    CurrentOf finder{current};
+    std::visit(
+        [&](const auto& message) { walk(message, finder); },
+        static_cast<const protocol::AnyMessage&>(body)
+    );
+    if (std::holds_alternative<protocol::Commit>(body)) {
+        current.version.step += 1;
+    } else if (const auto* const roster = std::get_if<protocol::Roster>(&body)) {
+        current.members.clear();
+        for (const protocol::SlotInfo& info : roster->slots) {
+            if (info.standing == protocol::Standing::Observer) {
+                continue;
+            }
+            const std::size_t stage = info.stage.value;
+            current.members.resize(std::max(current.members.size(), stage + 1));
+            current.members[stage].push_back(info.slot);
+        }
+    }
+}
+
+protocol::Body LiarWords::invent(std::size_t kind, Names names, Rng& rng) const {
     protocol::Body body = body_of(kind, std::make_index_sequence<protocol::kMessageKinds>());
-    Drawer drawer{*this, rng};
+    Drawer drawer{*this, names, rng};
     visit_body(body, [&](auto& message) { walk(message, drawer); });
     return body;
 }
@@ -254,7 +318,7 @@ bool LiarWords::change(protocol::Body& body, Rng& rng) const {
     if (counter.fields == 0) {
         return false;
     }
-    DrawOne one{{*this, rng}, static_cast<std::size_t>(rng.below(counter.fields))};
+    DrawOne one{{*this, Names::Any, rng}, static_cast<std::size_t>(rng.below(counter.fields))};
     visit_body(body, [&](auto& message) { walk(message, one); });
     return true;
 }

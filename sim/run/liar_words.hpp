@@ -1,5 +1,6 @@
-// The words of a liar: names and numbers of a run that it has heard. From them it makes messages of
-// every kind of the schema, and changes fields of messages that it saw.
+// The words of a liar: names and numbers of a run that it has heard, and which of them are current.
+// From them it makes messages of every kind of the schema, and changes fields of messages that it
+// saw.
 // Invariant: a function of the calls and the generator. Threading: values. Cost: O(fields).
 #pragma once
 
@@ -40,12 +41,18 @@ class Heard {
     std::size_t next_ = 0;
 };
 
+/// Whether invented names are current ones alone.
+enum class Names : std::uint8_t { Any, Current };
+
 class LiarWords {
  public:
     /// Learns every name that the message has.
     void learn(const swarm::protocol::Body& body);
+    /// Learns also what is current, from a message of the coordinator.
+    void believe(const swarm::protocol::Body& body);
     /// Draws a message of this kind, a place in Body. Its form may be one that a validator refuses.
-    [[nodiscard]] swarm::protocol::Body invent(std::size_t kind, swarm::Rng& rng) const;
+    [[nodiscard]] swarm::protocol::Body invent(std::size_t kind, Names names, swarm::Rng& rng)
+        const;
     /// Draws one field anew; false for a message without fields.
     bool change(swarm::protocol::Body& body, swarm::Rng& rng) const;
 
@@ -56,6 +63,15 @@ class LiarWords {
     Heard<swarm::Incarnation> incarnations;
     Heard<swarm::Digest> digests;
     Heard<swarm::MicrobatchId> microbatches;
+
+    /// Names that the receiver would hold for right at this moment.
+    struct Current {
+        swarm::ParameterVersion version;
+        swarm::Epoch epoch;
+        std::vector<std::vector<swarm::SlotId>> members;  // by stage
+    };
+
+    Current current;
 };
 
 }  // namespace sim

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iomanip>
 #include <sstream>
 #include <utility>
 
@@ -163,12 +164,13 @@ std::unique_ptr<node::Role> RunWorld::as_liar(
     options.victims = std::move(victims);
     options.may_lie = [this, id] { return may_lie(id); };
     options.counts = lies_;
+    options.bent = options_.bent;
     return std::make_unique<Liar>(std::move(options), std::move(honest));
 }
 
 bool RunWorld::may_lie(PeerId liar) const {
     const auto* const boss = coordinator_role();
-    if (boss == nullptr) {
+    if (boss == nullptr || liars_are_hushed_) {
         return false;
     }
     const swarm::run::Roster& roster = boss->context().roster;
@@ -211,6 +213,8 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
     }
     if (const auto* step = std::get_if<node::StepCommitted>(&report)) {
         steps_.push_back(*step);
+        committed_at_ = world_.now();
+        note(from, "committed step " + std::to_string(step->step));
     } else if (const auto* skip = std::get_if<node::StepSkipped>(&report)) {
         skipped_.push_back(*skip);
     } else if (const auto* share = std::get_if<node::WorkCounted>(&report)) {
@@ -221,7 +225,7 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
         if (from == coordinator()) {
             failure_ = *failed;
         } else {
-            log_.push_back("peer " + std::to_string(from.words[0]) + " gave up: " + failed->text);
+            note(from, "gave up: " + failed->text);
             world_.stop_next(from);  // the process of `swarm serve` does the same
         }
     } else if (const auto* change = std::get_if<node::PeerChanged>(&report)) {
@@ -229,13 +233,19 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
         fenced_ += is_fenced ? 1 : 0;
         fenced_honest_ += is_fenced && !is_liar(change->peer) ? 1 : 0;
         moves_ += change->change == node::PeerChange::Moved ? 1 : 0;
-        log_.push_back(
-            "peer " + std::to_string(change->peer.words[0]) + " change " +
-            std::to_string(static_cast<int>(change->change)) + " " + change->reason
-        );
+        const int kind = static_cast<int>(change->change);
+        note(change->peer, "change " + std::to_string(kind) + " " + change->reason);
     } else if (const auto* line = std::get_if<node::LogLine>(&report)) {
-        log_.push_back("peer " + std::to_string(from.words[0]) + ": " + line->text);
+        note(from, line->text);
     }
+}
+
+void RunWorld::note(PeerId about, const std::string& text) {
+    std::ostringstream line;
+    const std::chrono::duration<double> now = world_.now().time_since_epoch();
+    line << std::fixed << std::setprecision(3) << now.count() << " s, "
+         << (is_liar(about) ? "liar " : "peer ") << about.words[0] << ": " << text;
+    log_.push_back(std::move(line).str());
 }
 
 std::string RunWorld::verdict(const Reference& reference) const {

@@ -35,6 +35,7 @@ struct RunWorldOptions {
     bool servers_keep_state = false;  // like `swarm serve --cache`
     std::uint64_t slice_bytes_max = swarm::protocol::kSliceBytesMax;
     std::set<std::uint64_t> liars = {};  // servers that lie, by number
+    Liar::Bent bent = {};                // a bent that all liars have
     /// The checkpoint of version 0 with which the run begins; nullopt: weights from the seed.
     std::optional<swarm::run::RunState> begin = std::nullopt;
     std::vector<swarm::run::HeldOutText> held_out = {};  // the texts of config.eval
@@ -91,6 +92,9 @@ class RunWorld {
     /// Adds a liar without an honest role, which dials the coordinator and servers 1 to `servers`.
     void add_stranger(std::uint64_t servers);
 
+    /// From now on no liar lies.
+    void hush_liars() { liars_are_hushed_ = true; }
+
     [[nodiscard]] const LieCounts& lies() const { return *lies_; }
 
     [[nodiscard]] bool is_liar(PeerId peer) const { return options_.liars.contains(peer.words[0]); }
@@ -139,6 +143,9 @@ class RunWorld {
     /// The longest time between two commits, or between the start and the first.
     [[nodiscard]] swarm::Duration longest_step() const { return checker_.longest_step(); }
 
+    /// The time from the last commit to now, or to the end of the run.
+    [[nodiscard]] swarm::Duration since_last_commit() const { return world_.now() - committed_at_; }
+
     [[nodiscard]] std::uint32_t moves() const { return moves_; }
 
     [[nodiscard]] const std::vector<std::string>& log() const { return log_; }
@@ -151,6 +158,7 @@ class RunWorld {
  private:
     void add_coordinator();
     void hear(PeerId from, const node::Report& report);
+    void note(PeerId about, const std::string& text);
     [[nodiscard]] bool may_lie(PeerId liar) const;
     [[nodiscard]] std::unique_ptr<node::Role> as_liar(
         PeerId id, std::unique_ptr<node::Role> honest, std::vector<PeerId> victims
@@ -168,6 +176,8 @@ class RunWorld {
     std::shared_ptr<LieCounts> lies_ = std::make_shared<LieCounts>();
     std::uint32_t servers_ = 0;
     std::uint32_t strangers_ = 0;
+    swarm::TimePoint committed_at_{};
+    bool liars_are_hushed_ = false;
     std::vector<node::StepCommitted> steps_;
     std::vector<node::StepSkipped> skipped_;
     std::vector<swarm::run::HeldOutLosses> held_out_;

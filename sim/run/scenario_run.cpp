@@ -45,13 +45,14 @@ RunWorldOptions world_of(
     const Scenario& scenario,
     std::uint64_t seed,
     const std::vector<FleetPeer>& fleet,
-    swarm::run::PlantedBugs bugs
+    const ExactOptions& exact
 ) {
     RunWorldOptions options;
     options.config = config_of(scenario, seed);
     options.peers = 0;
     options.seed = seed;
-    options.bugs = bugs;
+    options.bugs = exact.bugs;
+    options.liars = exact.liars;
     options.world.network.latency = scenario.regions.latency;
     options.world.network.jitter = scenario.regions.jitter;
     options.world.extra_bytes = [weights = FrameWeights(scenario.pipeline, options.config, fleet)](
@@ -72,7 +73,7 @@ class ScenarioRun {
           seed_(seed),
           schedule_(schedule),
           options_(options),
-          run_(world_of(scenario, seed, schedule.fleet, options.bugs)),
+          run_(world_of(scenario, seed, schedule.fleet, options)),
           fleet_(scenario, schedule.fleet, run_),
           metrics_(scenario, run_, fleet_),
           disturb_at_(options.disturb ? TimePoint{} : swarm::kNever) {
@@ -172,6 +173,7 @@ class ScenarioRun {
         steps_before_calm_ = run_.steps().size();
         empty_in_calm_ = stage_without_state();
         set_chances(false);
+        run_.hush_liars();
         if (options_.disturb) {
             options_.disturb(run_, RunPart::Calm);
             disturb_at_ = swarm::kNever;

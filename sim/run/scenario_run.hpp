@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 
 namespace sim {
@@ -32,6 +33,7 @@ struct ExactOptions {
     /// Whether the same run is also computed by one process, and the results compared at the end.
     bool compare_with_single = false;
     swarm::run::PlantedBugs bugs = {};
+    std::set<std::uint64_t> liars = {};  // peers that lie until the calm begins, by number
 };
 
 swarm::Result<SimReport> run_exact(

@@ -89,8 +89,11 @@ double FrameWeights::bytes_of(const swarm::protocol::Chunk& chunk) const {
     }
     const std::uint64_t state_bytes =
         swarm::run::MemoryPlan::kStateBytesPerParameter * layout_.elements();
-    const std::uint64_t raw =
-        swarm::run::chunk_bytes(state_bytes, *chunk.chunk, layout_.chunk_bytes_max);
+    const std::uint64_t most = layout_.chunk_bytes_max;
+    if (*chunk.chunk >= swarm::run::chunk_count(state_bytes, most)) {
+        return 0;  // a liar's
+    }
+    const std::uint64_t raw = swarm::run::chunk_bytes(state_bytes, *chunk.chunk, most);
     return static_cast<double>(raw) * per_state_ * swarm::run::kPackedStateShare;
 }
 

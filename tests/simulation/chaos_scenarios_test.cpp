@@ -64,6 +64,23 @@ INSTANTIATE_TEST_SUITE_P(
     Batch, RoughChaosScenarios, ::testing::Range<std::uint64_t>(0, batches() * 2 / 5)
 );
 
+class LyingChaosScenarios : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(LyingChaosScenarios, KeepEveryRuleAndCommitInTheCalm) {
+    constexpr std::uint64_t kLyingSeeds = 50;
+    Sums sums;
+    for (std::uint64_t i = 0; i < kLyingSeeds && !HasFatalFailure(); ++i) {
+        const std::uint64_t seed = GetParam() * kLyingSeeds + i;
+        run_scenario(lying_fleet(seed, Speed::Brisk, 5min), sums);
+    }
+    print(sums);
+    EXPECT_GT(sums.notes, kLyingSeeds);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Batch, LyingChaosScenarios, ::testing::Range<std::uint64_t>(0, batches() * 2 / 5)
+);
+
 /// Situations that led to the faults that the seeds below found.
 struct Situations {
     std::uint64_t long_waves = 0;            // past the first deadline of a wave, not given up
@@ -137,11 +154,13 @@ TEST(ChaosScenarios, OneSeed) {
     }
     const std::uint64_t number = seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
     const bool rough = std::getenv("SWARM_ROUGH") != nullptr;
+    const bool lying = std::getenv("SWARM_LIARS") != nullptr;
     const bool slow = speed != nullptr && std::string(speed) == name_of(Speed::Slow);
     Sums sums;
     const std::chrono::minutes duration(minutes == nullptr ? 5 : std::atoi(minutes));
     const Speed drawn = slow ? Speed::Slow : Speed::Brisk;
-    run_scenario((rough ? rough_fleet : drawn_fleet)(number, drawn, duration), sums, options);
+    const auto draw = rough ? rough_fleet : lying ? lying_fleet : drawn_fleet;
+    run_scenario(draw(number, drawn, duration), sums, options);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 namespace sim::test {
@@ -22,12 +23,16 @@ struct DrawnFleet {
     std::uint64_t seed = 0;
     Speed speed = Speed::Brisk;
     bool rough = false;
+    std::set<std::uint64_t> liars{};  // by number; they are honest in the calm
 };
 
 DrawnFleet drawn_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes duration);
 
 /// The same fleet, but states take seconds to download, and peers go only by RoughTimes.
 DrawnFleet rough_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes duration);
+
+/// The same fleet, but up to eight of its peers lie, at most a quarter.
+DrawnFleet lying_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes duration);
 
 struct Sums {
     std::uint64_t steps = 0;

@@ -74,13 +74,32 @@ void let_run(RunWorld& run, const Fleet& fleet) {
 
 }  // namespace
 
-LiarOutcome run_with_liars(std::uint64_t seed, Pace pace, swarm::run::PlantedBugs bugs) {
+std::string LiarOutcome::fault() const {
+    if (!verdict.empty()) {
+        return verdict;
+    }
+    if (stalled()) {
+        return "a step took " + std::to_string(delay() / 1s) +
+               " s longer, and the last checkpoint " +
+               std::to_string((to_end - to_end_honest) / 1s) + " s, with " + std::to_string(liars) +
+               " liars";
+    }
+    return fenced_too_many() ? std::to_string(fenced_honest) + " honest peers were fenced, with " +
+                                   std::to_string(liars) + " liars"
+                             : "";
+}
+
+LiarOutcome run_with_liars(
+    std::uint64_t seed, Pace pace, swarm::run::PlantedBugs bugs, Liar::Bent bent
+) {
     const Fleet fleet = draw_fleet(seed);
     const Reference reference = train_single(fleet.options.config);
     LiarOutcome outcome;
+    outcome.liars = static_cast<std::uint32_t>(fleet.liars.size()) + fleet.strangers;
     RunWorld honest(fleet.options);
     let_run(honest, fleet);
     outcome.longest_honest = honest.longest_step();
+    outcome.to_end_honest = honest.since_last_commit();
     outcome.verdict = honest.verdict(reference);
     if (!outcome.verdict.empty()) {
         outcome.verdict = "without liars: " + outcome.verdict;
@@ -89,21 +108,22 @@ LiarOutcome run_with_liars(std::uint64_t seed, Pace pace, swarm::run::PlantedBug
     RunWorldOptions options = fleet.options;
     options.liars = fleet.liars;
     options.bugs = bugs;
+    options.bent = bent;
     RunWorld run(std::move(options));
     for (std::uint32_t i = 0; i < fleet.strangers; ++i) {
         run.add_stranger(fleet.peers);
     }
     if (pace == Pace::Watched) {
-        run.expect_commits_within(outcome.longest_honest + kStall);
+        run.expect_commits_within(outcome.longest_honest + outcome.liars * kStallOfOne);
     }
     let_run(run, fleet);
     outcome.verdict = run.verdict(reference);
     outcome.lies = run.lies();
     outcome.steps = run.steps().size();
-    outcome.liars = static_cast<std::uint32_t>(fleet.liars.size()) + fleet.strangers;
     outcome.fenced = run.fenced();
     outcome.fenced_honest = run.fenced_honest();
     outcome.longest = run.longest_step();
+    outcome.to_end = run.since_last_commit();
     outcome.trace_hash = run.world().trace_hash();
     outcome.log = run.log();
     outcome.fenced_without_lies = honest.fenced();

@@ -4,13 +4,14 @@
 
 #include "sim/run/run_world.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
 namespace sim::test {
 
-/// Time that lies may add to a step, whatever they are.
-inline constexpr swarm::Duration kStall = std::chrono::seconds(10);
+/// Time that the lies of one liar may add to a step: two failures of it, of 8 s and a replay each.
+inline constexpr swarm::Duration kStallOfOne = std::chrono::seconds(20);
 
 struct LiarOutcome {
     std::string verdict;  // empty for a sound run
@@ -30,14 +31,28 @@ struct LiarOutcome {
         return fenced_honest > fenced_without_lies + liars;
     }
 
-    [[nodiscard]] bool stalled() const { return longest > longest_honest + kStall; }
+    swarm::Duration to_end_honest{};  // from the last commit to the end of the run
+    swarm::Duration to_end{};
+
+    [[nodiscard]] swarm::Duration delay() const { return longest - longest_honest; }
+
+    [[nodiscard]] bool stalled() const {
+        return std::max(delay(), to_end - to_end_honest) > liars * kStallOfOne;
+    }
+
+    /// Empty for a run that lies neither ended nor changed nor stalled, and that kept its honest
+    /// peers.
+    [[nodiscard]] std::string fault() const;
 };
 
-/// Whether a step that takes kStall longer than without lies ends the run as a violation.
+/// Whether a step that the liars hold up for longer ends the run as a violation.
 enum class Pace : std::uint8_t { Free, Watched };
 
 LiarOutcome run_with_liars(
-    std::uint64_t seed, Pace pace = Pace::Watched, swarm::run::PlantedBugs bugs = {}
+    std::uint64_t seed,
+    Pace pace = Pace::Watched,
+    swarm::run::PlantedBugs bugs = {},
+    Liar::Bent bent = {}
 );
 
 }  // namespace sim::test
