@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
