@@ -15,27 +15,26 @@ constexpr std::size_t kDeviceLegsMax = 2;  // the same as in stages/server/wave.
 }  // namespace
 
 void StepModel::handle(const Event& event) {
-    using Kind = Event::Kind;
     switch (event.kind) {
-        case Kind::UpDone:
+        case Event::Kind::UpDone:
             return up_done(event.worker);
-        case Kind::FrameBegins:
+        case Event::Kind::FrameBegins:
             return frame_begins(event.frame);
-        case Kind::FrameEnds:
+        case Event::Kind::FrameEnds:
             return frame_ends(event.frame);
-        case Kind::DownDone:
+        case Event::Kind::DownDone:
             return down_done(event.worker);
-        case Kind::Reduce:
+        case Event::Kind::Reduce:
             return reduce(event.stage);
-        case Kind::Arrived:
+        case Event::Kind::Arrived:
             return arrived(event.worker, event.leg);
-        case Kind::Computed:
+        case Event::Kind::Computed:
             return computed(event.worker);
-        case Kind::Accepted:
+        case Event::Kind::Accepted:
             return accepted(event);
-        case Kind::Passed:
+        case Event::Kind::Passed:
             return passed(event);
-        case Kind::LeftFlight:
+        case Event::Kind::LeftFlight:
             --in_flight_;
             return launch();
     }
