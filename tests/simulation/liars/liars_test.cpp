@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-constexpr std::uint64_t kSeedsPerTest = 100;
+constexpr std::uint64_t kSeedsPerTest = 50;
 
 std::optional<std::size_t> number_of(const char* variable) {
     const char* const text = std::getenv(variable);
@@ -91,7 +91,7 @@ TEST_P(ManyLiars, NeitherEndNorChangeARun) {
 
 /// 200 runs where nothing else is said; liars_long has 2,000.
 std::uint64_t batches() {
-    return number_of("SWARM_LIAR_BATCHES").value_or(2);
+    return number_of("SWARM_LIAR_BATCHES").value_or(4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Batch, ManyLiars, ::testing::Range<std::uint64_t>(0, batches()));
