@@ -201,12 +201,16 @@ void StepLedger::held(SlotId slot, StageIndex stage, const protocol::Held& held)
 
 std::optional<SlotId> StepLedger::contradicted() const {
     std::map<SlotId, std::uint32_t> doubts;
+    std::vector<std::uint32_t> claims(stages_);  // claims to one microbatch, by stage
     for (const MicrobatchId id : recalled_) {
         const Row& row = rows_[id.value];
+        std::ranges::fill(claims, 0U);
         for (const Claim& claim : row.claims) {
-            const bool alone = std::ranges::count(row.claims, claim.stage, &Claim::stage) == 1;
+            ++claims[claim.stage.value];
+        }
+        for (const Claim& claim : row.claims) {
             const bool was_there = row.before[claim.stage.value] == claim.slot;
-            doubts[claim.slot] += alone ? 0 : was_there ? 1 : 2;
+            doubts[claim.slot] += claims[claim.stage.value] == 1 ? 0 : was_there ? 1 : 2;
         }
     }
     const auto most = std::ranges::max_element(doubts, [](const auto& one, const auto& other) {
