@@ -219,6 +219,11 @@ std::optional<SlotId> StepLedger::contradicted() const {
     return most == doubts.end() || most->second == 0 ? std::nullopt : std::optional(most->first);
 }
 
+bool StepLedger::is_claimed(MicrobatchId id, SlotId by) const {
+    const std::vector<Claim>& claims = rows_[id.value].claims;
+    return std::ranges::find(claims, by, &Claim::slot) != claims.end();
+}
+
 void StepLedger::disclaim(SlotId slot) {
     for (const MicrobatchId id : recalled_) {
         std::erase_if(rows_[id.value].claims, [&](const Claim& claim) {

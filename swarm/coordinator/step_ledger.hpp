@@ -57,7 +57,12 @@ class StepLedger {
     /// it, and whose path leads through it.
     void need_after_fence(SlotId slot);
 
-    /// The slot at the end of the path that was reported last for the current attempt.
+    /// The path that was reported for the current attempt; empty while there is none.
+    [[nodiscard]] const std::vector<SlotId>& path_of(MicrobatchId id) const {
+        return rows_[id.value].path;
+    }
+
+    /// The slot at the end of that path.
     [[nodiscard]] std::optional<SlotId> tail_of(MicrobatchId id) const;
 
     /// RECALL(epoch) goes out for R, the microbatches in need. Their owners are forgotten until
@@ -68,6 +73,8 @@ class StepLedger {
     /// Returns the slot that is in most contradictions with other answers, if there are any; of
     /// equals one to which no path had led, or the newer one.
     [[nodiscard]] std::optional<SlotId> contradicted() const;
+    /// True when the slot has answered that it holds the microbatch.
+    [[nodiscard]] bool is_claimed(MicrobatchId id, SlotId by) const;
     /// Forgets the answer of a slot.
     void disclaim(SlotId slot);
     /// All members have answered. The mask of each microbatch of R becomes the training stages that

@@ -28,6 +28,9 @@ void StepMachine::open(StartWith start, node::Turn turn) {
     std::erase_if(failed_reduces_, [&](const auto& each) {
         return !context_.peer_streams.find(each.first);
     });
+    forks_.forget([&](PeerId peer) { return !context_.peer_streams.find(peer); });
+    (void)forks_.take();
+    settling_.clear();
     epoch_ = make_epoch(context_.cinc, 1);
     admitted_.clear();
     joiners_.clear();  // their states are of the version before; they will ask again
@@ -200,7 +203,7 @@ bool StepMachine::is_acceptable(const protocol::Path& path) const {
 }
 
 void StepMachine::on(SlotId from, const protocol::Path& path, node::Turn turn) {
-    const bool open = phase_ == Phase::Running || phase_ == Phase::Recalling;
+    const bool open = phase_ != Phase::Deciding && phase_ != Phase::Done;
     const bool is_tail = context_.roster.find(from)->stage == context_.tail();
     if (!open || path.version != context_.version || !(is_tail || context_.bugs.path_of_anyone) ||
         !ledger_.is_current(path.microbatch, path.attempt)) {
@@ -208,11 +211,30 @@ void StepMachine::on(SlotId from, const protocol::Path& path, node::Turn turn) {
     }
     // A tail that has lost the slot of this path and got another one has lost its sums, too.
     const bool ends_here = path.path.back() == from || context_.bugs.path_of_anyone;
-    if (is_acceptable(path) && ends_here) {
+    const std::vector<SlotId>& known = ledger_.path_of(path.microbatch);
+    if (is_acceptable(path) && ends_here && !known.empty()) {
+        note_second_path(from, path, turn);
+    } else if (is_acceptable(path) && ends_here) {
         waves_.add(ledger_.pathed(path.microbatch, path.path, path.loss, turn.now));
         fruitless_ = 0;
     } else {
         ledger_.need(path.microbatch);
+    }
+}
+
+void StepMachine::note_second_path(SlotId from, const protocol::Path& path, node::Turn turn) {
+    const std::vector<SlotId>& known = ledger_.path_of(path.microbatch);
+    if (known == path.path) {
+        return;  // repeated after a link was back
+    }
+    ledger_.need(path.microbatch);
+    if (known.back() == from) {
+        fence_caught(from, "it reported two paths of one attempt", IfLast::Keep, turn);
+    } else {
+        forks_.note(path.microbatch, {known, path.path});
+    }
+    if (phase_ == Phase::Reducing) {
+        abort_reduce("an attempt came to the loss on two paths", turn);
     }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "swarm/coordinator/blame/conduct.hpp"
+#include "swarm/coordinator/blame/forked_paths.hpp"
 #include "swarm/coordinator/blame/wait_graph.hpp"
 #include "swarm/coordinator/commit_log.hpp"
 #include "swarm/coordinator/dropped_work.hpp"
@@ -187,6 +188,13 @@ class StepMachine {
     void abort_reduce(const char* reason, node::Turn turn);
     /// For a member that said or withheld something, and was not just silent.
     void fence_caught(SlotId slot, const std::string& reason, IfLast if_last, node::Turn turn);
+    /// A path of an attempt that had one already.
+    void note_second_path(SlotId from, const protocol::Path& path, node::Turn turn);
+    /// All members have answered the recall: of two that hold the microbatch because of a fork, one
+    /// begins anew.
+    void settle(MicrobatchId id, const ForkedPaths::Fork& fork, node::Turn turn);
+    /// The peer gets a new slot without sums at the next recall. It did nothing wrong.
+    void begin_anew(SlotId slot, node::Turn turn);
     void give_up_overdue(node::Turn turn);
     void expire_recall(node::Turn turn);
     void expire_reduce(node::Turn turn);
@@ -204,6 +212,8 @@ class StepMachine {
     std::vector<Joiner> joiners_;
     std::set<PeerId> unreachable_;  // peers that their replicas could not reach in this step
     Conduct conduct_;
+    ForkedPaths forks_;
+    std::map<MicrobatchId, ForkedPaths::Fork> settling_;  // the recall asks for these
     /// Reduces that failed because of a peer since it was last a holder. A new slot clears nothing.
     std::map<PeerId, std::uint32_t> failed_reduces_;
     std::map<SlotId, std::uint32_t> fails_;  // FAILs of this step about live members

@@ -147,6 +147,7 @@ void StepMachine::begin_recall(node::Turn turn) {
     holders_.clear();
     first_holder_at_.clear();
     waits_.clear();
+    settling_ = forks_.take();
     const std::vector<MicrobatchId> ids = ledger_.begin_recall(epoch_);
     for (const MicrobatchId id : ids) {
         launcher_.give_up(id, Launcher::Why::Recalled, turn.now);
@@ -194,6 +195,9 @@ void StepMachine::end_recall_when_answered(node::Turn turn) {
     if (!awaited_.empty()) {
         return;
     }
+    for (const auto& [id, fork] : std::exchange(settling_, {})) {
+        settle(id, fork, turn);
+    }
     // After a restart nobody lies: the two were members of different coordinators.
     while (const auto twin = ledger_.contradicted()) {
         ledger_.disclaim(*twin);
@@ -204,6 +208,42 @@ void StepMachine::end_recall_when_answered(node::Turn turn) {
     phase_ = Phase::Running;
     launcher_.refresh(turn.now);
     give_up_overdue(turn);  // a recall may have outlasted a wave
+}
+
+void StepMachine::settle(MicrobatchId id, const ForkedPaths::Fork& fork, node::Turn turn) {
+    const std::size_t stage = fork.stage();
+    std::vector<SlotId> parties{fork.first[stage], fork.second[stage]};
+    if (stage > 0) {
+        parties.push_back(fork.first[stage - 1]);
+    }
+    if (stage + 1 < fork.first.size()) {
+        parties.insert(parties.end(), {fork.first.back(), fork.second.back()});
+    }
+    std::vector<PeerId> peers;
+    for (const SlotId slot : parties) {
+        if (const SlotInfo* const info = context_.roster.find(slot)) {
+            peers.push_back(info->peer);
+        }
+    }
+    if (const auto blamed = forks_.blame(peers)) {
+        const SlotId slot = context_.roster.find_peer(*blamed)->slot;
+        fence_caught(slot, "work came on two paths again and again near it", IfLast::Keep, turn);
+    }
+    for (std::size_t above = stage; above < fork.first.size(); ++above) {
+        const SlotId twin = fork.second[above];
+        if (twin != fork.first[above] && ledger_.is_claimed(id, fork.first[above]) &&
+            ledger_.is_claimed(id, twin)) {
+            begin_anew(twin, turn);
+        }
+    }
+}
+
+void StepMachine::begin_anew(SlotId slot, node::Turn turn) {
+    SlotInfo info = *context_.roster.find(slot);
+    context_.roster.remove(slot);
+    ledger_.need_after_fence(slot);
+    lose_share(info, turn);
+    joiners_.push_back({std::move(info), HeldSums::Forget});
 }
 
 void StepMachine::expire_recall(node::Turn turn) {

@@ -82,7 +82,7 @@ class StepMachineTest : public testing::Test {
         step_.on(slot(n), message, actions.at(now_));
     }
 
-    /// Lets the machine act until it waits for a member. All members answer a recall with no ids.
+    /// Lets the machine act until it waits for a member. A member answers a recall with held_.
     void go_on() {
         for (bool recalled = true; recalled;) {
             Actions actions;
@@ -93,9 +93,12 @@ class StepMachineTest : public testing::Test {
                 if (const auto* const recall = std::get_if<protocol::Recall>(&body)) {
                     Actions answer;
                     const SlotId from = context_.roster.find_peer(send.peer)->slot;
+                    if (recall->void_all) {
+                        held_.erase(send.peer);
+                    }
                     step_.on(
                         from,
-                        protocol::Held{recall->version, recall->epoch, {}, {}},
+                        protocol::Held{recall->version, recall->epoch, held_[send.peer], {}},
                         answer.at(now_)
                     );
                     recalled = true;
@@ -166,6 +169,7 @@ class StepMachineTest : public testing::Test {
     TimePoint now_{};
     std::map<MicrobatchId, std::pair<Attempt, PeerId>> launched_;
     std::map<PeerId, protocol::Reduce> reduces_;
+    std::map<PeerId, std::vector<MicrobatchId>> held_;  // what members say that they hold
 };
 
 }  // namespace swarm::coordinator::test
