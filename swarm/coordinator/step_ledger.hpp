@@ -57,6 +57,9 @@ class StepLedger {
     /// it, and whose path leads through it.
     void need_after_fence(SlotId slot);
 
+    /// The path of the current attempt has come, or every stage holds the microbatch already.
+    [[nodiscard]] bool is_pathed(MicrobatchId id) const { return rows_[id.value].pathed; }
+
     /// The path that was reported for the current attempt; empty while there is none.
     [[nodiscard]] const std::vector<SlotId>& path_of(MicrobatchId id) const {
         return rows_[id.value].path;

@@ -203,7 +203,8 @@ bool StepMachine::is_acceptable(const protocol::Path& path) const {
 }
 
 void StepMachine::on(SlotId from, const protocol::Path& path, node::Turn turn) {
-    const bool open = phase_ != Phase::Deciding && phase_ != Phase::Done;
+    const bool open =
+        phase_ == Phase::Running || phase_ == Phase::Recalling || phase_ == Phase::Reducing;
     const bool is_tail = context_.roster.find(from)->stage == context_.tail();
     if (!open || path.version != context_.version || !(is_tail || context_.bugs.path_of_anyone) ||
         !ledger_.is_current(path.microbatch, path.attempt)) {
@@ -211,21 +212,23 @@ void StepMachine::on(SlotId from, const protocol::Path& path, node::Turn turn) {
     }
     // A tail that has lost the slot of this path and got another one has lost its sums, too.
     const bool ends_here = path.path.back() == from || context_.bugs.path_of_anyone;
-    const std::vector<SlotId>& known = ledger_.path_of(path.microbatch);
-    if (is_acceptable(path) && ends_here && !known.empty()) {
-        note_second_path(from, path, turn);
-    } else if (is_acceptable(path) && ends_here) {
+    const bool counts = is_acceptable(path) && ends_here;
+    if (ledger_.is_pathed(path.microbatch)) {
+        if (counts) {
+            note_second_path(from, path, turn);
+        }
+    } else if (!counts) {
+        ledger_.need(path.microbatch);
+    } else {
         waves_.add(ledger_.pathed(path.microbatch, path.path, path.loss, turn.now));
         fruitless_ = 0;
-    } else {
-        ledger_.need(path.microbatch);
     }
 }
 
 void StepMachine::note_second_path(SlotId from, const protocol::Path& path, node::Turn turn) {
     const std::vector<SlotId>& known = ledger_.path_of(path.microbatch);
-    if (known == path.path) {
-        return;  // repeated after a link was back
+    if (known.empty() || known == path.path) {
+        return;  // every stage holds the microbatch without an attempt, or the tail repeats itself
     }
     ledger_.need(path.microbatch);
     if (known.back() == from) {

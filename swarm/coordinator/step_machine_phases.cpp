@@ -1,4 +1,5 @@
 // The phases of a step up to its reduce: the start and the end of each one.
+#include "swarm/base/check.hpp"
 #include "swarm/coordinator/step_machine.hpp"
 
 #include <algorithm>
@@ -239,7 +240,9 @@ void StepMachine::settle(MicrobatchId id, const ForkedPaths::Fork& fork, node::T
 }
 
 void StepMachine::begin_anew(SlotId slot, node::Turn turn) {
-    SlotInfo info = *context_.roster.find(slot);
+    const SlotInfo* const found = context_.roster.find(slot);
+    SWARM_ASSERT(found != nullptr);  // whoever leaves the roster has no claims any more
+    SlotInfo info = *found;
     context_.roster.remove(slot);
     ledger_.need_after_fence(slot);
     lose_share(info, turn);

@@ -169,7 +169,7 @@ class StepMachineTest : public testing::Test {
     TimePoint now_{};
     std::map<MicrobatchId, std::pair<Attempt, PeerId>> launched_;
     std::map<PeerId, protocol::Reduce> reduces_;
-    std::map<PeerId, std::vector<MicrobatchId>> held_;  // what members say that they hold
+    std::map<PeerId, std::vector<MicrobatchId>> held_;  // the answers of members to a recall
 };
 
 }  // namespace swarm::coordinator::test

@@ -89,6 +89,21 @@ TEST_F(ForkTest, AForkThatIsFoundInTheReductionEndsIt) {
     EXPECT_EQ(step_.fenced(), 0U);
 }
 
+TEST_F(ForkTest, APathWithoutAnAttemptChangesNothing) {
+    held_[launched_.at({0}).second] = held_[peer(4)] = {{0}};
+    const protocol::FailedItem item{{0}, attempt_of(0), false};
+    say(4, protocol::Fail{context_.version, slot(4), protocol::FailReason::Lost, {item}});
+    go_on();  // every stage holds microbatch 0, so nothing is launched for it
+    protocol::Path forged = path(0, 4);
+    forged.attempt = step_.epoch();
+    forged.loss = 99;
+    ASSERT_TRUE(step_.ledger().is_current({0}, forged.attempt));
+    const double before = step_.ledger().mean_loss();
+    say(4, forged);
+    EXPECT_EQ(step_.ledger().mean_loss(), before);
+    EXPECT_FALSE(step_.ledger().needs_recall());
+}
+
 TEST_F(ForkTest, ATailThatReportsTwoPathsOfOneAttemptIsFenced) {
     const protocol::Path one = path(0, 4);
     protocol::Path other = one;
