@@ -34,9 +34,10 @@ void RowLog::begin(std::uint32_t position) {
 }
 
 void RowLog::cut(std::uint32_t position) {
+    const bool waits = cursor_ && *cursor_ > upto_;  // for rows that are still to come
     forget_from(position);
     released_ = std::min(released_, position);
-    if (cursor_) {
+    if (cursor_ && !waits) {
         cursor_ = std::min(*cursor_, position);
     }
 }

@@ -62,7 +62,7 @@ class RowLog {
     void begin(std::uint32_t position);
 
     /// Makes the rows from `position` on void on the route that runs: their tokens were guesses,
-    /// and wrong.
+    /// and wrong. A next hop that is further still gets nothing before its own rows.
     void cut(std::uint32_t position);
 
     /// Whether all rows from the first one on are there.

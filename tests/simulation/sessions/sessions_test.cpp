@@ -91,6 +91,24 @@ TEST(Sessions, RowsOfManySessionsGoIntoOneCallOfTheDevice) {
     EXPECT_LE(bed.largest_call(), 16U);
 }
 
+/// The hops that are left keep their rows, and the new one sends them none of these again.
+TEST(Sessions, TakeOneFurtherRouteForAPeerThatIsLost) {
+    const node::SessionRequest request = session_request(1, 5, 50);
+    std::size_t moved = 0;
+    for (std::uint64_t number = 1; number <= SessionBed().servers(); ++number) {
+        SessionBed bed;
+        bed.ask(request);
+        ASSERT_TRUE(bed.world().run_until([&] { return bed.told(1).tokens.size() >= 20; }, 60s));
+        const bool serves = bed.reserved(peer(number)) > 0;
+        bed.world().crash(peer(number));
+        EXPECT_TRUE(bed.run());
+        EXPECT_EQ(bed.told(1).tokens, bed.expected(request));
+        EXPECT_EQ(bed.told(1).routes, serves ? 2U : 1U) << "peer " << number;
+        moved += serves ? 1 : 0;
+    }
+    EXPECT_EQ(moved, 3U);
+}
+
 TEST(Sessions, FreeTheirPagesAtTheEnd) {
     SessionBed bed;
     ask_two(bed, Replay::Exact);

@@ -120,6 +120,19 @@ TEST(RowLog, WaitsWhenTheNextHopIsFurther) {
     EXPECT_EQ(log.next(Replay::Exact, kRowsMax)->bytes, row_bytes({4, 5}));
 }
 
+TEST(RowLog, ACutSendsNothingThatTheNextHopHas) {
+    RowLog log = log_of({3});
+    ASSERT_TRUE(log.send_from(4));
+    log.cut(3);
+    append(log, 3);
+    const auto out = log.next(Replay::Exact, kRowsMax);
+    EXPECT_EQ(out->position, 4U);
+    EXPECT_EQ(out->bytes, row_bytes({4, 5}));
+    log.cut(5);
+    append(log, 1);
+    EXPECT_EQ(log.next(Replay::Exact, kRowsMax)->position, 5U) << "what was cut goes out anew";
+}
+
 TEST(RowLog, HoldsBackARowThatEndedItsTokensPath) {
     RowLog log = log_of({2});
     ASSERT_TRUE(log.send_from(0));
