@@ -49,6 +49,8 @@ class Served : public testing::Test {
             "--prompt",
             "Once upon a time",
             "--verify",
+            "--guesses",  // else several tokens come at once, and faults fall between them
+            "0",
             "--json",
             file.string()};
         arguments.insert(arguments.end(), how.begin(), how.end());

@@ -79,7 +79,8 @@ std::vector<double> hop_ms(const AnswerRecord& record) {
     return medians;
 }
 
-/// Returns the median time of a token that no hop computes.
+/// Returns the median time of a frame, from the client to the client, in which no hop computes. A
+/// frame brings one token, and right guesses.
 double between_hops_ms(const AnswerRecord& record) {
     std::vector<double> rest;
     for (const node::TokenStreamed& token : record.timed) {
@@ -150,7 +151,8 @@ std::string summary_of(const AnswerRecord& record) {
         for (const double hop : hop_ms(record)) {
             text += printed(" %.1f ms", hop);
         }
-        text += printed(", between them %.1f ms per token (medians)\n", between_hops_ms(record));
+        text +=
+            printed(", between them %.1f ms per round trip (medians)\n", between_hops_ms(record));
     }
     for (const AnswerRecord::Reader& reader : record.readers) {
         text += "path     " + (reader.routes.empty() ? "none" : names_of(reader.routes.back()));

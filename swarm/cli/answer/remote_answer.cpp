@@ -161,7 +161,7 @@ void RemoteAnswer::take(const node::TokenStreamed& token) {
     record_.last_token = clock_now();
     if (record_.ids.empty()) {
         record_.first_token = record_.last_token;
-    } else if (!std::exchange(moved_, false)) {
+    } else if (!std::exchange(moved_, false) && !token.was_guessed) {
         record_.timed.push_back(token);
     }
     if (std::ranges::find(question_->end_tokens, token.token) != question_->end_tokens.end()) {
