@@ -73,6 +73,8 @@ readers_wheels=(
     "truststore==0.10.5 --hash=sha256:9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"
     "typing-inspection==0.4.5 --hash=sha256:bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"
     "typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8")
+# Beside the source in it lie tokenizers of real models; nothing of it is built.
+llama_source="llama-cpp-python==0.3.36 --hash=sha256:832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
 
 say() { printf '==> %s\n' "$*"; }
 stop() { printf 'swarm.sh: %s\n' "$*" >&2; exit 1; }
@@ -205,6 +207,23 @@ fetch_readers() {
     rm -rf "$scratch"
 }
 
+fetch_vocabularies() {
+    [[ ! -e $cache/vocabularies ]] || return 0
+    may_fetch "PyPI: ${llama_source%% *}"
+    say "downloading tokenizers of real models (77 MB) -> $cache/vocabularies"
+    make_scratch
+    /usr/bin/python3 -m venv "$scratch/venv"
+    printf '%s\n' "$llama_source" >"$scratch/source"
+    "$scratch/venv/bin/pip" --disable-pip-version-check -q download --no-deps -d "$scratch" \
+        --no-binary llama-cpp-python --require-hashes -r "$scratch/source" ||
+        stop "pip could not download ${llama_source%% *}"
+    mkdir "$scratch/vocabularies"
+    tar -xzf "$scratch"/llama_cpp_python-*.tar.gz -C "$scratch/vocabularies" --strip-components 4 \
+        --wildcards '*/vendor/llama.cpp/models/ggml-vocab-*'
+    publish vocabularies
+    rm -rf "$scratch"
+}
+
 # The program itself fetches models: `swarm model fetch`. Tests compare it with reference answers.
 fetch_model() { # PRESET
     [[ ! -e $cache/models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf ]] || return 0
@@ -297,6 +316,7 @@ verb_test() {
     timed packages install_packages "${build_packages[@]}" "${test_packages[@]}"
     timed download fetch_all
     timed readers fetch_readers
+    ((!long)) || timed vocabularies fetch_vocabularies
     timed model fetch_model "$main"
     timed "$main-build" build "$main"
     timed "$main" run_tests "$main" "${selection[@]}"

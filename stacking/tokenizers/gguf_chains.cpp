@@ -23,6 +23,9 @@ constexpr const char* kLlama3 =
 constexpr const char* kQwen2 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
     R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* kSeedCoder =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+)"
+    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr const char* kTekken =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
@@ -39,6 +42,25 @@ constexpr const char* kDefaultSigns = R"([\p{P}\$\+<=>\^~\|]+)";
 constexpr const char* kDefaultNumbers = R"(\p{N}+)";
 constexpr const char* kDefaultDigits = "[0-9][0-9][0-9]";
 
+constexpr const char* kFalconSigns = R"([\p{P}\$\+<=>\^~\|`]+)";
+
+// The expressions of DeepSeek's models, one after another. The models list ranges of letters with
+// case, of an older Unicode; their property stands here.
+constexpr const char* kLineEnds = R"([\r\n])";
+constexpr const char* kCasedWords = R"(\s?[\p{Lu}\p{Ll}\p{Lt}]+)";
+constexpr const char* kWideSigns = R"(\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E})"
+                                   R"(\x{2018}-\x{201F}\x{3000}-\x{3002}]+)";
+constexpr const char* kLastSpaces = R"(\s+$)";
+constexpr const char* kHanAndHangul = R"([\x{4E00}-\x{9FA5}\x{0800}-\x{4E00}\x{AC00}-\x{D7FF}]+)";
+constexpr const char* kWords = R"(\s?\p{L}+)";
+constexpr const char* kSigns = R"(\s?\p{P}+)";
+constexpr const char* kDigit = R"(\p{N})";
+constexpr const char* kThreeDigits = R"(\p{N}{1,3})";
+constexpr const char* kHanAndKana = R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)";
+constexpr const char* kDeepSeek3 =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
+    R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 enum class Composes { No, Yes };
 enum class Merges { Always, UnlessToken };
 enum class Begin { Nothing, Token };
@@ -53,7 +75,15 @@ struct Known {
 
 const std::vector<Known>& known_chains() {
     static const std::vector<Known> known = {
-        {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"}, {}},
+        {{"smollm",
+          "starcoder",
+          "refact",
+          "command-r",
+          "codeshell",
+          "exaone",
+          "minerva-7b",
+          "mellum2"},
+         {}},
         {{"gpt-2",
           "gpt2",
           "phi-2",
@@ -64,17 +94,30 @@ const std::vector<Known>& known_chains() {
           "jina-es",
           "jina-de",
           "gigachat",
-          "roberta-bpe"},
+          "roberta-bpe",
+          "a.x-4.0",
+          "exaone4",
+          "granite-docling",
+          "mellum",
+          "trillion"},
          {kGpt2}},
         {{"llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
          {kLlama3},
          Composes::No,
          Merges::UnlessToken,
          Begin::Token},
-        {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4", "gpt-4"}, {kLlama3}},
+        {{"dbrx", "smaug-bpe", "chatglm-bpe", "gpt-4"}, {kLlama3}},
+        {{"glm4", "glm5"}, {kLlama3}, Composes::No, Merges::UnlessToken},
+        {{"minicpm5"}, {kThreeDigits, kLlama3}, Composes::No, Merges::UnlessToken},
         {{"qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan", "megrez", "kormo"},
          {kQwen2},
          Composes::Yes},
+        {{"seed-coder"}, {kSeedCoder}},
+        {{"falcon"}, {kFalconSigns, kGpt2, kDefaultDigits}},
+        {{"deepseek-llm"},
+         {kLineEnds, kCasedWords, kWideSigns, kLastSpaces, kHanAndHangul, kDefaultNumbers}},
+        {{"deepseek-coder"}, {kLineEnds, kWords, kSigns, kHanAndHangul, kDigit}},
+        {{"deepseek-v3", "joyai-llm", "hunyuan-dense"}, {kThreeDigits, kHanAndKana, kDeepSeek3}},
         {{"tekken"}, {kTekken}, Composes::No, Merges::UnlessToken, Begin::Token},
         {{"gpt-4o", "llama4", "kanana2"}, {kGpt4o}},
         {{"default"}, {kDefaultSigns, kGpt2, kDefaultNumbers, kDefaultDigits}},

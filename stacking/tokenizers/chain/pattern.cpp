@@ -170,7 +170,8 @@ Result<Pattern> Pattern::compile(const std::string& expression) {
     compiled->code.reset(pcre2_compile(
         reinterpret_cast<PCRE2_SPTR>(expression.data()),
         expression.size(),
-        PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C,
+        // Multiline: Oniguruma's $ is the end of any line.
+        PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_MULTILINE,
         &code,
         &offset,
         context.get()

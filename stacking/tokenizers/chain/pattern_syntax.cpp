@@ -81,7 +81,6 @@ class Translation {
             case '{':
                 return take_count();
             case '^':
-            case '$':
             case ']':
             case '}':
                 return unknown(rest_.substr(0, 1));

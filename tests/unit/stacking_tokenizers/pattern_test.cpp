@@ -35,6 +35,7 @@ TEST(Pattern, FindsTextsAndExpressions) {
     EXPECT_EQ(matches_of("\\p{N}{1,3}", "12345"), (Found{"123", "45"}));
     EXPECT_EQ(matches_of("(?i:'s|'t)", "'S 't \\'"), (Found{"'S", "'t"}));
     EXPECT_EQ(matches_of("\\s+(?!\\S)", "a   b  "), (Found{"  ", "  "}));
+    EXPECT_EQ(matches_of("a+$", "aa\nab\ra\n"), (Found{"aa", "a"}));  // the end of any line
     EXPECT_EQ(matches_of("[\\s\\d]", "a\u3000٣\u180e"), (Found{"\u3000", "٣"}));
     EXPECT_EQ(matches_of("[^\\r\\n\\p{L}]?[a-z\\u00e9]+", "-é(x"), (Found{"-é", "(x"}));
     EXPECT_TRUE(Pattern::text("").has_error());
@@ -86,17 +87,21 @@ TEST(PatternSyntax, TakesWhatBothLibrariesReadAlike) {
         *to_pcre2("(?i:'s)|\\p{L}{2,}?[a-z\\p{N}]+ \\."), "(?i:'s)|\\p{L}{2,}?[a-z\\p{N}]+ \\."
     );
     EXPECT_EQ(*to_pcre2("\\d\\u4e00"), "\\p{Nd}\\x{4e00}");
-    for (const char* const unknown : {"\\w",         "\\b",        "\\h",
-                                      "^a",          "a$",         "(?i)a",
-                                      "(?m:a)",      "[[a]",       "[a&&b]",
-                                      "[",           "[]",         "\\",
-                                      "\\p{Greek}",  "\\p{^L}",    "a{2}+",
-                                      "a{2}?",       "a{,3}",      "a{",
-                                      "a}",          "]",          "[\\S]",
-                                      "(*F)",        "(?<name>a)", "\\xff",
-                                      "[[:alpha:]]", "\\K",        "\\x{110000000}",
-                                      "[\\s-.]",     "[a-\\d]",    "[\\p{L}-z]",
-                                      "\\x{41"}) {
+    for (const char* const unknown : {"\\w",        "\\b",
+                                      "\\h",        "^a",
+                                      "(?i)a",      "(?m:a)",
+                                      "[[a]",       "[a&&b]",
+                                      "[",          "[]",
+                                      "\\",         "\\p{Greek}",
+                                      "\\p{^L}",    "a{2}+",
+                                      "a{2}?",      "a{,3}",
+                                      "a{",         "a}",
+                                      "]",          "[\\S]",
+                                      "(*F)",       "(?<name>a)",
+                                      "\\xff",      "[[:alpha:]]",
+                                      "\\K",        "\\x{110000000}",
+                                      "[\\s-.]",    "[a-\\d]",
+                                      "[\\p{L}-z]", "\\x{41"}) {
         const auto translated = to_pcre2(unknown);
         ASSERT_TRUE(translated.has_error()) << unknown;
         EXPECT_EQ(translated.error().code, ErrorCode::Unsupported) << unknown;

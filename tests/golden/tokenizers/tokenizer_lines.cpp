@@ -1,4 +1,4 @@
-#include "tests/golden/tokenizer_lines.hpp"
+#include "tests/golden/tokenizers/tokenizer_lines.hpp"
 
 #include <array>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include "stages/files/strict_json.hpp"
 #include "swarm/base/digest.hpp"
 #include "tests/golden/model_file.hpp"
-#include "tests/golden/tokenizer_lines.hpp"
+#include "tests/golden/tokenizers/tokenizer_lines.hpp"
 #include "tests/places.hpp"
 
 #include <boost/json/array.hpp>
@@ -82,7 +82,7 @@ TEST(SmolLM2Tokenizer, CasesAreTheReferences) {
 }
 
 TEST(SmolLM2Tokenizer, TenThousandMixedLinesAreTheReferences) {
-    const json::value golden = read_json("tokenizer_lines.json");
+    const json::value golden = read_json("tokenizers/tokenizer_lines.json");
     const json::array& chunks = golden.at("chunks").as_array();
     const std::vector<std::string> prose = austen();
     std::size_t tokens = 0;

@@ -11,7 +11,7 @@
 #include "stages/files/strict_json.hpp"
 #include "swarm/base/digest.hpp"
 #include "tests/golden/model_file.hpp"
-#include "tests/golden/tokenizer_lines.hpp"
+#include "tests/golden/tokenizers/tokenizer_lines.hpp"
 #include "tests/places.hpp"
 #include "tests/unit/stacking_models/gguf_builder.hpp"
 
@@ -43,7 +43,7 @@ constexpr std::size_t kChunk = 500;
 /// Decompresses the file of the script.
 json::value read_families() {
     const auto packed = models::read_text(
-        swarm::test::source_dir() + "/tests/golden/tokenizer_families.json.zst", 1U << 20
+        swarm::test::source_dir() + "/tests/golden/tokenizers/tokenizer_families.json.zst", 1U << 20
     );
     if (!packed) {
         return {};

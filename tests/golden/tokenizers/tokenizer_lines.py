@@ -5,7 +5,7 @@
     tokenizer_lines.py MODEL.gguf austen.txt > tokenizer_lines.json
     tokenizer_lines.py MODEL.gguf austen.txt --check tokenizer.json   # a written one does the same
 
-The text is made anew by tokenizer_lines_test.cpp, number by number the same, so only digests are
+The text is made anew by tokenizer_test.cpp, number by number the same, so only digests are
 kept: of each hundred lines one of the text and one of the ids.
 """
 import hashlib
