@@ -139,6 +139,8 @@ SWARM_TARGET inline Ints levels_of(Ints codes) {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(table)), codes);
 }
 
+constexpr bool kLooksUp16 = false;  // a table of floats has eight
+
 SWARM_TARGET inline Ints widen_bytes(const std::byte* at) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)));
 }

@@ -139,6 +139,12 @@ SWARM_TARGET inline Ints levels_of(Ints codes) {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(table)), codes);
 }
 
+constexpr bool kLooksUp16 = true;
+
+SWARM_TARGET inline Vec look_up(Vec table, Ints codes) {
+    return _mm512_permutexvar_ps(codes, table);
+}
+
 SWARM_TARGET inline Ints widen_bytes(const std::byte* at) {
     return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
 }

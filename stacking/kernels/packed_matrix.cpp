@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <new>
 #include <vector>
 
 namespace stacking::kernels {
@@ -18,7 +17,6 @@ using blocks::WeightType;
 
 namespace {
 
-constexpr std::size_t kAlignment = 64;
 constexpr WeightFormat kMade[] = {WeightFormat::Fp32, WeightFormat::Bf16, WeightFormat::Int8};
 
 template <class T>
@@ -120,12 +118,7 @@ PackedMatrix::PackedMatrix(
       inputs_(inputs),
       panel_bytes_(bytes_per_panel(format, type, inputs)),
       bytes_(panels_of(outputs) * panel_bytes_),
-      panels_(static_cast<std::byte*>(
-          std::aligned_alloc(kAlignment, (bytes_ + kAlignment - 1) / kAlignment * kAlignment)
-      )) {
-    if (panels_ == nullptr) {
-        throw std::bad_alloc();
-    }
+      panels_(allocate_panels(bytes_)) {
     // All other bytes are written when the rows are added.
     const bool has_gaps = format == WeightFormat::Int8 && inputs % kScaleGroup != 0;
     const bool is_whole = outputs % kPanelOutputs == 0;

@@ -12,11 +12,10 @@
 #pragma once
 
 #include "stacking/kernels/kernels.hpp"
+#include "stacking/kernels/panel_memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -71,10 +70,6 @@ class PackedMatrix {
     static std::size_t bytes_of(blocks::WeightType type, std::size_t outputs, std::size_t inputs);
 
  private:
-    struct Free {
-        void operator()(std::byte* bytes) const { std::free(bytes); }
-    };
-
     PackedMatrix(
         WeightFormat format, blocks::WeightType type, std::size_t outputs, std::size_t inputs
     );
@@ -94,7 +89,7 @@ class PackedMatrix {
     std::size_t inputs_;
     std::size_t panel_bytes_;
     std::size_t bytes_;
-    std::unique_ptr<std::byte[], Free> panels_;  // aligned to cache lines
+    PanelMemory panels_;
 };
 
 }  // namespace stacking::kernels

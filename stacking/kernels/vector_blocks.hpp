@@ -4,15 +4,18 @@
 //   Ints   kWidth 32-bit lanes; load_ints, spread_int, and_ints, or_ints, sub_bytes, left, right,
 //          to_floats; byte_on_top (moves byte kByte of each lane to its top, zeros below),
 //          levels_of (looks up bytes below 16 in kIq4Levels), widen_bytes, load_half
-// A level is taken as the top byte of a lane, which is level x 2^24 as a signed number: one shuffle
-// instead of two shifts. Scales are 2^-24 times theirs in turn; both are powers of two, so nothing
-// is rounded.
+//   kLooksUp16, look_up   takes values of a table of 16 by the lowest four bits of each lane
+// A level is the top byte of a lane, which is level x 2^24 as a signed number, or that value from a
+// table. Scales are 2^-24 times theirs in turn; both are powers of two, so nothing is rounded.
 // Invariant: a weight has the bits of decode_weights(), and a row's sums are those of the fp32
 // loop. Threading, errors, cost: those of kernels.hpp.
 #pragma once
 
 #include "stacking/kernels/block_layout.hpp"
 #include "stacking/kernels/vector_kernels.hpp"
+
+#include <array>
+#include <cstdint>
 
 #define SWARM_INLINE SWARM_TARGET __attribute__((always_inline)) inline
 
@@ -71,10 +74,27 @@ SWARM_INLINE Ints load_codes(const std::byte* row) {
     }
 }
 
-/// Levels of quad kQuad, a signed byte each.
+/// Whether levels come from a table, by the bits of a code where they lie in the word.
+template <WeightType kType>
+inline constexpr bool kFromTable = kLooksUp16&& kCoding<kType>.bits == 4;
+
+/// Levels of the codes of four bits, times 2^24.
+template <WeightType kType>
+inline constexpr std::array<float, 16> kLevelTable = [] {
+    std::array<float, 16> table{};
+    for (std::uint8_t code = 0; code < table.size(); ++code) {
+        table[code] = static_cast<float>(blocks::level_of(kCoding<kType>, code)) / kTopByte;
+    }
+    return table;
+}();
+
+/// Levels of quad kQuad, a signed byte each; from a table: the word that has the codes.
 template <WeightType kType, std::size_t kQuad>
 SWARM_INLINE Ints load_levels(const std::byte* row) {
     constexpr blocks::Coding kCode = kCoding<kType>;
+    if constexpr (kFromTable<kType>) {
+        return load_ints(row + kQuad / 2 * kRowBytes);
+    }
     const Ints codes = load_codes<kCode.bits, kQuad>(row);
     if constexpr (kCode.table) {
         return levels_of(codes);
@@ -119,10 +139,21 @@ SWARM_INLINE void load_scales(const std::byte* halves, const std::byte* factors,
     }
 }
 
-/// Weights of byte kByte of the quads.
-template <WeightType kType, int kByte>
+/// Levels of byte kByte of quad kQuad, times 2^24.
+template <WeightType kType, std::size_t kQuad, int kByte>
+SWARM_INLINE Vec top_level(Ints levels) {
+    if constexpr (kFromTable<kType>) {
+        constexpr int kFrom = 8 * kByte + 4 * static_cast<int>(kQuad % 2);
+        return look_up(load(kLevelTable<kType>.data()), right<kFrom>(levels));
+    } else {
+        return to_floats(byte_on_top<kByte>(levels));
+    }
+}
+
+/// Weights of byte kByte of quad kQuad.
+template <WeightType kType, std::size_t kQuad, int kByte>
 SWARM_INLINE Vec weight_of(Ints levels, const UnitScales& by, std::size_t v) {
-    const Vec level = to_floats(byte_on_top<kByte>(levels));
+    const Vec level = top_level<kType, kQuad, kByte>(levels);
     if constexpr (kCoding<kType>.minimum == Minimum::None) {
         return mul(level, by.scales[v]);
     } else {
@@ -135,11 +166,11 @@ struct AddProducts {
     const float* x;
     Vec sums[kUnitVectors];
 
-    template <WeightType kType, int kByte>
-    SWARM_INLINE void take(const Ints* levels, const UnitScales& by, std::size_t input) {
-        const Vec value = spread(x[input]);
+    template <WeightType kType, std::size_t kQuad, int kByte>
+    SWARM_INLINE void take(const Ints* levels, const UnitScales& by) {
+        const Vec value = spread(x[kQuad * kQuadInputs + kByte]);
         for (std::size_t v = 0; v < kUnitVectors; ++v) {
-            sums[v] = fma(value, weight_of<kType, kByte>(levels[v], by, v), sums[v]);
+            sums[v] = fma(value, weight_of<kType, kQuad, kByte>(levels[v], by, v), sums[v]);
         }
     }
 };
@@ -148,12 +179,11 @@ struct AddProducts {
 struct StoreWeights {
     float* to;
 
-    template <WeightType kType, int kByte>
-    SWARM_INLINE void take(const Ints* levels, const UnitScales& by, std::size_t input) {
+    template <WeightType kType, std::size_t kQuad, int kByte>
+    SWARM_INLINE void take(const Ints* levels, const UnitScales& by) {
+        float* const row = to + (kQuad * kQuadInputs + kByte) * kPanelOutputs;
         for (std::size_t v = 0; v < kUnitVectors; ++v) {
-            store(
-                to + input * kPanelOutputs + v * kWidth, weight_of<kType, kByte>(levels[v], by, v)
-            );
+            store(row + v * kWidth, weight_of<kType, kQuad, kByte>(levels[v], by, v));
         }
     }
 };
@@ -164,10 +194,10 @@ SWARM_INLINE void take_quad(const std::byte* row, const UnitScales& by, Taker& t
     for (std::size_t v = 0; v < kUnitVectors; ++v) {
         levels[v] = load_levels<kType, kQuad>(row + v * kWidth * sizeof(std::uint32_t));
     }
-    taker.template take<kType, 0>(levels, by, kQuad * kQuadInputs);
-    taker.template take<kType, 1>(levels, by, kQuad * kQuadInputs + 1);
-    taker.template take<kType, 2>(levels, by, kQuad * kQuadInputs + 2);
-    taker.template take<kType, 3>(levels, by, kQuad * kQuadInputs + 3);
+    taker.template take<kType, kQuad, 0>(levels, by);
+    taker.template take<kType, kQuad, 1>(levels, by);
+    taker.template take<kType, kQuad, 2>(levels, by);
+    taker.template take<kType, kQuad, 3>(levels, by);
 }
 
 /// Takes the inputs of a unit for kUnitOutputs outputs from `first` on, in ascending order.
