@@ -22,7 +22,7 @@ constexpr const char* kDescription =
     "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio\n"
     "  codec  every codec and path against memcpy, byte planes, 4 MiB over loopback: rows,\n"
     "         byte_planes, reduce_parts, transfers\n"
-    "  decode  SmolLM2 in one process, one thread, and another program in turns: rows\n"
+    "  decode  a model in one process, and another program in turns: rows\n"
     "  kernels  products by every format of weights, one thread: ns per weight and row\n"
     "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
     "hop_ms\n"
@@ -64,6 +64,19 @@ void add_quality_flags(CLI::App& app, QualityOptions& options) {
     app.add_option("--svg", options.svg_file, "quality, square-cube: write the plot to this file");
 }
 
+void add_decode_flags(CLI::App& app, DecodeOptions& options) {
+    app.add_option("--model", options.model, "decode: a file or folder; without: SmolLM2");
+    app.add_option("--prompt", options.prompt, "decode: tokens that are read")
+        ->check(CLI::Range(1U, kPromptTokensMax));
+    app.add_option("--tokens", options.tokens, "decode: tokens that are made then")
+        ->check(CLI::Range(1U, kPromptTokensMax));
+    app.add_option(
+        "--beside",
+        options.beside,
+        "decode: a command that does the same (baselines/transformers_decode.py, llama_decode.py)"
+    );
+}
+
 void add_flags(CLI::App& app, BenchOptions& options) {
     app.add_option(
            "NAME",
@@ -91,18 +104,16 @@ void add_flags(CLI::App& app, BenchOptions& options) {
     app.add_option(
         "--python", options.python, "allreduce: runs gloo and hivemind, where it has them"
     );
-    app.add_option(
-        "--beside",
-        options.beside,
-        "decode: a command that does the same (baselines/transformers_decode.py)"
-    );
+    add_decode_flags(app, options.decode);
     app.add_option(
         "--state", options.state_file, "codec: pack this file of fp32 state, at most 64 MiB"
     );
-    app.add_option("--weights", options.weights, "served: kept as-is, or as fp32, bf16 or int8")
+    app.add_option(
+           "--weights", options.weights, "decode, served: kept as-is, or as fp32, bf16 or int8"
+    )
         ->check(CLI::IsMember({"as-is", "fp32", "bf16", "int8"}));
-    app.add_option("--threads", options.threads, "threads: how many beside one")
-        ->check(CLI::Range(2U, cli::kThreadsMax));
+    app.add_option("--threads", options.threads, "decode: how many; threads: how many beside one")
+        ->check(CLI::Range(1U, cli::kThreadsMax));
     app.add_option("--json", options.json_file, "Write the figures to this file");
     app.add_option("--runs", options.runs, "How many to take the median of")
         ->check(CLI::Range(1, 99));
@@ -122,6 +133,9 @@ BenchCommand parse_bench_command_line(int argc, const char* const* argv) {
         std::ostringstream err;
         const bool failed = app.exit(error, out, err) != 0;
         return BenchExit{failed ? cli::kUsage : cli::kDone, failed ? err.str() : out.str()};
+    }
+    if (options.name == "threads" && options.threads == 1) {
+        return BenchExit{cli::kUsage, "--threads: 2 and more are compared with one\n"};
     }
     return options;
 }

@@ -3,10 +3,12 @@
 // for stdout.
 #pragma once
 
+#include "tests/bench/decode.hpp"
 #include "tests/bench/quality/quality.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -18,12 +20,11 @@ struct BenchOptions {
     std::string json_file;  // empty: none is written
     // codec:
     std::string state_file;
-    // decode:
-    std::string beside;  // the command of another program; empty: none runs in turns with ours
-    // served:
-    std::string weights = "as-is";
-    // threads:
-    std::uint32_t threads = 2;
+    DecodeOptions decode;  // but for the two that other benches have, too
+    // decode and served:
+    std::string weights;  // empty: each for decode, as-is for served
+    // decode and threads:
+    std::optional<std::uint32_t> threads;  // without: 1 for decode, 2 beside one for threads
     // allreduce:
     std::uint32_t mib = 64;
     std::string python = "python3";

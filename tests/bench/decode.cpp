@@ -4,6 +4,9 @@
 #include "stacking/models/any_model.hpp"
 #include "stages/files/strict_json.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/net/device/worker_pool.hpp"
+
+#include <boost/json/object.hpp>
 
 #include <algorithm>
 #include <array>
@@ -25,6 +28,7 @@ using stacking::llama::LlamaSessions;
 using stacking::llama::WeightChoice;
 
 constexpr const char* kChoices[] = {"fp32", "bf16", "int8", "as-is"};
+constexpr std::size_t kTokenKinds = 30000;   // fewer than any vocabulary has
 constexpr std::size_t kLineBytesMax = 4096;  // in the other program's output
 
 constexpr double DecodeRates::*kRates[] = {
@@ -48,35 +52,33 @@ Times now() {
 }
 
 /// Any tokens serve: their values do not change the cost.
-std::vector<TokenId> prompt() {
-    std::vector<TokenId> tokens(kDecodePrompt);
+std::vector<TokenId> prompt(std::uint32_t count) {
+    std::vector<TokenId> tokens(count);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-        tokens[i] = static_cast<TokenId>(100 + i * 37);
+        tokens[i] = static_cast<TokenId>(100 + i * 37 % kTokenKinds);
     }
     return tokens;
 }
 
 }  // namespace
 
-Result<DecodeRun> decode_once(LlamaSessions& sessions) {
+Result<DecodeRun> decode_once(LlamaSessions& sessions, const DecodeOptions& options) {
     constexpr CacheId kCache{1};
-    const std::vector<TokenId> tokens = prompt();
+    const std::vector<TokenId> tokens = prompt(options.prompt);
     sessions.drop(kCache);
-    if (auto reserved = sessions.reserve(kCache, kDecodePrompt + kDecodeTokens); !reserved) {
-        return reserved.error();
-    }
+    SWARM_TRY(sessions.reserve(kCache, options.prompt + options.tokens));
     std::vector<SessionRow> rows;
-    for (std::uint32_t at = 0; at < kDecodePrompt; ++at) {
+    for (std::uint32_t at = 0; at < options.prompt; ++at) {
         rows.push_back({kCache, at});
     }
     const Times begin = now();
-    std::uint32_t wanted = kDecodePrompt - 1;
+    std::uint32_t wanted = options.prompt - 1;
     auto logits = sessions.forward(rows, std::span<const TokenId>(tokens), std::span(&wanted, 1));
     const Times read = now();
     wanted = 0;
-    for (std::uint32_t i = 0; i < kDecodeTokens && logits; ++i) {
+    for (std::uint32_t i = 0; i < options.tokens && logits; ++i) {
         const auto next = static_cast<TokenId>(std::ranges::max_element(*logits) - logits->begin());
-        const SessionRow row{kCache, static_cast<std::uint32_t>(kDecodePrompt) + i};
+        const SessionRow row{kCache, options.prompt + i};
         logits = sessions.forward(
             std::span(&row, 1), std::span<const TokenId>(&next, 1), std::span(&wanted, 1)
         );
@@ -86,17 +88,17 @@ Result<DecodeRun> decode_once(LlamaSessions& sessions) {
         return logits.error();
     }
     const DecodeRates rates{
-        .decode_tokens_per_s = kDecodeTokens / (end.wall_s - read.wall_s),
-        .prefill_tokens_per_s = kDecodePrompt / (read.wall_s - begin.wall_s),
-        .decode_tokens_per_cpu_s = kDecodeTokens / (end.cpu_s - read.cpu_s),
-        .prefill_tokens_per_cpu_s = kDecodePrompt / (read.cpu_s - begin.cpu_s)};
+        .decode_tokens_per_s = options.tokens / (end.wall_s - read.wall_s),
+        .prefill_tokens_per_s = options.prompt / (read.wall_s - begin.wall_s),
+        .decode_tokens_per_cpu_s = options.tokens / (end.cpu_s - read.cpu_s),
+        .prefill_tokens_per_cpu_s = options.prompt / (read.cpu_s - begin.cpu_s)};
     return DecodeRun{rates, std::move(*logits)};
 }
 
 namespace {
 
-Result<DecodeRates> rates_of(LlamaSessions& sessions) {
-    SWARM_TRY(const DecodeRun run, decode_once(sessions));
+Result<DecodeRates> rates_of(LlamaSessions& sessions, const DecodeOptions& options) {
+    SWARM_TRY(const DecodeRun run, decode_once(sessions, options));
     return run.rates;
 }
 
@@ -148,63 +150,107 @@ DecodeRates median_of(const std::vector<DecodeRates>& rounds) {
     return median;
 }
 
-Result<std::unique_ptr<LlamaSessions>> load(
-    const stacking::models::ModelSource& model, WeightChoice choice
-) {
-    const auto layout = split(model.architecture(), 1).front();
-    auto weights = stacking::llama::load_stage(model, layout, choice);
-    if (!weights) {
-        return weights.error();
+using Loaded = std::vector<std::unique_ptr<LlamaSessions>>;  // by row
+
+/// Loads the model with each of the choices.
+Result<Loaded> load(const DecodeOptions& options, const std::vector<std::string>& choices) {
+    SWARM_TRY(const auto source, stacking::models::open_model(options.model));
+    const auto layout = split(source.architecture(), 1).front();
+    LlamaSessions::Options with;
+    if (options.threads > 1) {
+        with.workers = std::make_shared<net::WorkerPool>(options.threads);
     }
-    return std::make_unique<LlamaSessions>(*weights, LlamaSessions::Options{});
+    Loaded loaded;
+    for (const std::string& choice : choices) {
+        SWARM_TRY(
+            const auto weights,
+            stacking::llama::load_stage(
+                source, layout, *stacking::llama::parse_weight_choice(choice)
+            )
+        );
+        loaded.push_back(std::make_unique<LlamaSessions>(weights, with));
+    }
+    return loaded;
+}
+
+DecodeRates over(const DecodeRates& rates, const DecodeRates& base) {
+    DecodeRates ratio;
+    for (const auto rate : kRates) {
+        ratio.*rate = rates.*rate / base.*rate;
+    }
+    return ratio;
 }
 
 }  // namespace
 
-Result<std::vector<DecodeRow>> measure_decode(
-    const std::filesystem::path& model, const std::string& beside, std::size_t rounds
-) {
-    const auto source = stacking::models::open_model(model);
-    if (!source) {
-        return source.error();
+Result<std::vector<DecodeRow>> measure_decode(const DecodeOptions& options, std::size_t rounds) {
+    std::vector<std::string> names{options.weights};
+    if (options.weights.empty()) {
+        names.assign(std::begin(kChoices), std::end(kChoices));
     }
-    std::vector<std::unique_ptr<LlamaSessions>> sessions;
-    std::vector<DecodeRow> rows;
-    for (const char* const choice : kChoices) {
-        auto loaded = load(*source, *stacking::llama::parse_weight_choice(choice));
-        if (!loaded) {
-            return loaded.error();
-        }
-        sessions.push_back(std::move(*loaded));
-        rows.push_back({.name = choice, .median = {}, .ratio = {}});
+    SWARM_TRY(const Loaded sessions, load(options, names));
+    if (!options.beside.empty()) {
+        names.emplace_back("beside");
     }
-    if (!beside.empty()) {
-        rows.push_back({.name = "beside", .median = {}, .ratio = {}});
-    }
-    std::vector<std::vector<DecodeRates>> taken(rows.size());
-    std::vector<std::vector<DecodeRates>> ratios(rows.size());
+    std::vector<std::vector<DecodeRates>> taken(names.size());
+    std::vector<std::vector<DecodeRates>> ratios(names.size());
     for (std::size_t round = 0; round < rounds; ++round) {
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            auto rates = i < sessions.size() ? rates_of(*sessions[i]) : run_beside(beside);
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            auto rates =
+                i < sessions.size() ? rates_of(*sessions[i], options) : run_beside(options.beside);
             if (!rates) {
                 return rates.error();
             }
             taken[i].push_back(*rates);
         }
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            DecodeRates ratio;
-            for (const auto rate : kRates) {
-                ratio.*rate =
-                    beside.empty() ? 0 : taken[i].back().*rate / taken.back().back().*rate;
-            }
-            ratios[i].push_back(ratio);
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            const bool alone = options.beside.empty();
+            ratios[i].push_back(alone ? DecodeRates{} : over(taken[i].back(), taken.back().back()));
         }
     }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        rows[i].median = median_of(taken[i]);
-        rows[i].ratio = median_of(ratios[i]);
+    std::vector<DecodeRow> rows;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        rows.push_back(
+            {.name = names[i], .median = median_of(taken[i]), .ratio = median_of(ratios[i])}
+        );
     }
     return rows;
+}
+
+namespace {
+
+boost::json::object to_json(const DecodeRates& rates) {
+    return {
+        {"decode_tokens_per_s", rates.decode_tokens_per_s},
+        {"prefill_tokens_per_s", rates.prefill_tokens_per_s},
+        {"decode_tokens_per_cpu_s", rates.decode_tokens_per_cpu_s},
+        {"prefill_tokens_per_cpu_s", rates.prefill_tokens_per_cpu_s}};
+}
+
+}  // namespace
+
+boost::json::array tell(const std::vector<DecodeRow>& rows) {
+    boost::json::array report;
+    for (const DecodeRow& row : rows) {
+        std::printf(
+            "%-6s decode %6.1f tokens/s, %.2f of the other program; prefill %7.1f, %.2f; per CPU "
+            "second %.1f, %.2f; %.1f, %.2f\n",
+            row.name.c_str(),
+            row.median.decode_tokens_per_s,
+            row.ratio.decode_tokens_per_s,
+            row.median.prefill_tokens_per_s,
+            row.ratio.prefill_tokens_per_s,
+            row.median.decode_tokens_per_cpu_s,
+            row.ratio.decode_tokens_per_cpu_s,
+            row.median.prefill_tokens_per_cpu_s,
+            row.ratio.prefill_tokens_per_cpu_s
+        );
+        const bool alone = row.ratio.decode_tokens_per_s == 0;
+        boost::json::object one{{"weights", row.name}, {"median", to_json(row.median)}};
+        one["ratio"] = alone ? boost::json::value() : to_json(row.ratio);
+        report.push_back(std::move(one));
+    }
+    return report;
 }
 
 }  // namespace swarm::bench

@@ -40,6 +40,7 @@ namespace bench = swarm::bench;
 using Figures = std::vector<std::pair<std::string, double>>;  // by key of the JSON file
 
 constexpr std::size_t kSimulatedPeers = 1000;
+constexpr std::uint32_t kThreadsBeside = 2;  // one, in the bench of threads
 
 /// The median of each figure over so many runs.
 Figures medians(const std::function<Figures()>& measure, std::size_t count) {
@@ -204,41 +205,18 @@ boost::json::object measure_codecs(const std::string& state_file, std::size_t ru
           {"unpack_mb_per_s", planes->unpack_mb_per_s}}}};
 }
 
-boost::json::object to_json(const bench::DecodeRates& rates) {
-    return {
-        {"decode_tokens_per_s", rates.decode_tokens_per_s},
-        {"prefill_tokens_per_s", rates.prefill_tokens_per_s},
-        {"decode_tokens_per_cpu_s", rates.decode_tokens_per_cpu_s},
-        {"prefill_tokens_per_cpu_s", rates.prefill_tokens_per_cpu_s}};
-}
-
 /// Figures of turns with another program: nothing is withheld, the foreign load stands beside them.
-boost::json::object measure_decode(const std::string& beside, std::size_t runs) {
+boost::json::object decode_report(bench::DecodeOptions options, std::size_t runs) {
     const bench::LoadMeter load;
-    const auto measured = bench::measure_decode(swarm::golden::smollm2_file(), beside, runs);
+    if (options.model.empty()) {
+        options.model = swarm::golden::smollm2_file();
+    }
+    const auto measured = bench::measure_decode(options, runs);
     if (!measured) {
         std::fprintf(stderr, "%s\n", measured.error().detail.c_str());
         std::exit(1);
     }
-    boost::json::array rows;
-    for (const bench::DecodeRow& row : *measured) {
-        std::printf(
-            "%-6s decode %6.1f tokens/s, %.2f of the other program; prefill %7.1f, %.2f; per CPU "
-            "second %.1f, %.2f; %.1f, %.2f\n",
-            row.name.c_str(),
-            row.median.decode_tokens_per_s,
-            row.ratio.decode_tokens_per_s,
-            row.median.prefill_tokens_per_s,
-            row.ratio.prefill_tokens_per_s,
-            row.median.decode_tokens_per_cpu_s,
-            row.ratio.decode_tokens_per_cpu_s,
-            row.median.prefill_tokens_per_cpu_s,
-            row.ratio.prefill_tokens_per_cpu_s
-        );
-        boost::json::object one{{"weights", row.name}, {"median", to_json(row.median)}};
-        one["ratio"] = beside.empty() ? boost::json::value() : to_json(row.ratio);
-        rows.push_back(std::move(one));
-    }
+    boost::json::array rows = bench::tell(*measured);
     const double foreign = load.foreign().value_or(0);
     if (foreign > bench::kForeignLoadMax) {
         std::printf("foreign load (%.0f %%): compare ratios of CPU time\n", 100 * foreign);
@@ -247,7 +225,11 @@ boost::json::object measure_decode(const std::string& beside, std::size_t runs) 
         {"name", "decode"},
         {"runs", runs},
         {"foreign_load", foreign},
-        {"beside", beside},
+        {"model", options.model.string()},
+        {"threads", options.threads},
+        {"prompt", options.prompt},
+        {"tokens", options.tokens},
+        {"beside", options.beside},
         {"rows", std::move(rows)}};
 }
 
@@ -409,24 +391,30 @@ boost::json::object report_of(const bench::BenchOptions& options) {
         return measure_codecs(options.state_file, options.runs);
     }
     if (options.name == "decode") {
-        return measure_decode(options.beside, options.runs);
+        bench::DecodeOptions decode = options.decode;
+        decode.weights = options.weights;
+        decode.threads = options.threads.value_or(1);
+        return decode_report(std::move(decode), options.runs);
     }
     if (options.name == "allreduce") {
         return measure_allreduce(options.mib, options.runs, options.python);
     }
     if (options.name == "threads") {
-        return measure(options.name, threads_bench(options.threads), options.runs);
+        return measure(
+            options.name, threads_bench(options.threads.value_or(kThreadsBeside)), options.runs
+        );
     }
     if (options.name == "square-cube") {
         return measure_square_cubes(options);
     }
+    const std::string weights = options.weights.empty() ? "as-is" : options.weights;
     const std::map<std::string, std::function<Figures()>> benches{
         {"pick", pick_figures},
         {"kernels", bench::measure_kernels},
         {"sim", sim_figures},
         {"link", link_figures},
         {"pipeline", pipeline_figures},
-        {"served", [&] { return served_figures(options.weights); }}};
+        {"served", [&] { return served_figures(weights); }}};
     return measure(options.name, benches.at(options.name), options.runs);
 }
 

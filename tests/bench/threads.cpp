@@ -91,8 +91,8 @@ Result<double> ThreadsBench::train(std::uint32_t threads) const {
 }
 
 Result<ThreadsFigures> ThreadsBench::round() {
-    SWARM_TRY(const DecodeRun alone, decode_once(*alone_));
-    SWARM_TRY(const DecodeRun together, decode_once(*together_));
+    SWARM_TRY(const DecodeRun alone, decode_once(*alone_, {}));
+    SWARM_TRY(const DecodeRun together, decode_once(*together_, {}));
     if (alone.logits.size() != together.logits.size() ||
         std::memcmp(
             alone.logits.data(), together.logits.data(), alone.logits.size() * sizeof(float)
