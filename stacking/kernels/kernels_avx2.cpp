@@ -139,6 +139,13 @@ SWARM_TARGET inline Ints levels_of(Ints codes) {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(table)), codes);
 }
 
+/// 8 of 16 registers hold sums of 8 rows.
+constexpr std::size_t kUnitRows = 8;
+
+constexpr std::size_t unit_vectors(std::size_t rows) {
+    return rows == 1 ? 4 : rows <= 3 ? 2 : 1;
+}
+
 constexpr bool kLooksUp16 = false;  // a table of floats has eight
 
 SWARM_TARGET inline Ints widen_bytes(const std::byte* at) {

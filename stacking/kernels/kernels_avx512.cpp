@@ -139,6 +139,13 @@ SWARM_TARGET inline Ints levels_of(Ints codes) {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(table)), codes);
 }
 
+/// 16 of 32 registers hold sums of 8 rows; 2 to 4 each hold scales, minimums, codes and weights.
+constexpr std::size_t kUnitRows = 8;
+
+constexpr std::size_t unit_vectors(std::size_t rows) {
+    return rows <= 2 ? 4 : 2;
+}
+
 constexpr bool kLooksUp16 = true;
 
 SWARM_TARGET inline Vec look_up(Vec table, Ints codes) {

@@ -1,5 +1,5 @@
 // Memory of packed matrices. Large ones lie side by side in huge pages where the system has them:
-// a token reads every weight once, and on pages of 4 KiB its rate was 14 to 24 % lower (Zen 4,
+// a token reads every weight once, and on pages of 4 KiB its rate was 8 to 19 % lower (Zen 4,
 // Q8_0). Small ones come from malloc, whose bounds a sanitizer watches.
 // Invariant: memory is aligned to cache lines and lives as long as its owner; what large matrices
 // share goes back to the system with the last of them.

@@ -4,6 +4,7 @@
 //   Ints   kWidth 32-bit lanes; load_ints, spread_int, and_ints, or_ints, sub_bytes, left, right,
 //          to_floats; byte_on_top (moves byte kByte of each lane to its top, zeros below),
 //          levels_of (looks up bytes below 16 in kIq4Levels), widen_bytes, load_half
+//   kUnitRows, unit_vectors(rows)   sums of rows that fit into the registers beside the scales
 //   kLooksUp16, look_up   takes values of a table of 16 by the lowest four bits of each lane
 // A level is the top byte of a lane, which is level x 2^24 as a signed number, or that value from a
 // table. Scales are 2^-24 times theirs in turn; both are powers of two, so nothing is rounded.
@@ -16,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #define SWARM_INLINE SWARM_TARGET __attribute__((always_inline)) inline
 
@@ -26,9 +28,6 @@ using blocks::Factors;
 using blocks::Minimum;
 using blocks::WeightType;
 
-/// Vectors of outputs whose sums are under way together.
-constexpr std::size_t kUnitVectors = 4;
-constexpr std::size_t kUnitOutputs = kUnitVectors * kWidth;
 /// Rows that share one decoding of a unit: their sums take 12 KiB.
 constexpr std::size_t kUnitRowsAtOnce = 48;
 /// Units from the one that is read to the one that is fetched from memory.
@@ -106,17 +105,20 @@ SWARM_INLINE Ints load_levels(const std::byte* row) {
 }
 
 /// Scales and minimums of a group for some outputs.
+template <std::size_t kVectors>
 struct UnitScales {
-    Vec scales[kUnitVectors];
-    Vec minimums[kUnitVectors];
+    Vec scales[kVectors];
+    Vec minimums[kVectors];
 };
 
 /// `halves`: scale of the first output in the block; `factors`: those of the group.
-template <WeightType kType>
-SWARM_INLINE void load_scales(const std::byte* halves, const std::byte* factors, UnitScales& to) {
+template <WeightType kType, std::size_t kVectors>
+SWARM_INLINE void load_scales(
+    const std::byte* halves, const std::byte* factors, UnitScales<kVectors>& to
+) {
     constexpr blocks::Coding kCode = kCoding<kType>;
     const Vec small = spread(kTopByte);
-    for (std::size_t v = 0; v < kUnitVectors; ++v) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
         const std::byte* const at = halves + v * kWidth * sizeof(std::uint16_t);
         const std::byte* const factor = factors + v * kWidth;
         Vec scale = mul(load_half(at), small);
@@ -151,8 +153,8 @@ SWARM_INLINE Vec top_level(Ints levels) {
 }
 
 /// Weights of byte kByte of quad kQuad.
-template <WeightType kType, std::size_t kQuad, int kByte>
-SWARM_INLINE Vec weight_of(Ints levels, const UnitScales& by, std::size_t v) {
+template <WeightType kType, std::size_t kQuad, int kByte, std::size_t kVectors>
+SWARM_INLINE Vec weight_of(Ints levels, const UnitScales<kVectors>& by, std::size_t v) {
     const Vec level = top_level<kType, kQuad, kByte>(levels);
     if constexpr (kCoding<kType>.minimum == Minimum::None) {
         return mul(level, by.scales[v]);
@@ -161,37 +163,51 @@ SWARM_INLINE Vec weight_of(Ints levels, const UnitScales& by, std::size_t v) {
     }
 }
 
-/// Adds the products of one row.
+/// Adds the products of kRows rows.
+template <std::size_t kRows>
 struct AddProducts {
+    static constexpr std::size_t kVectors = unit_vectors(kRows);
+
     const float* x;
-    Vec sums[kUnitVectors];
+    std::size_t stride;
+    Vec sums[kRows][kVectors];
 
     template <WeightType kType, std::size_t kQuad, int kByte>
-    SWARM_INLINE void take(const Ints* levels, const UnitScales& by) {
-        const Vec value = spread(x[kQuad * kQuadInputs + kByte]);
-        for (std::size_t v = 0; v < kUnitVectors; ++v) {
-            sums[v] = fma(value, weight_of<kType, kQuad, kByte>(levels[v], by, v), sums[v]);
+    SWARM_INLINE void take(const Ints* levels, const UnitScales<kVectors>& by) {
+        Vec weights[kVectors];
+        for (std::size_t v = 0; v < kVectors; ++v) {
+            weights[v] = weight_of<kType, kQuad, kByte>(levels[v], by, v);
+        }
+        for (std::size_t r = 0; r < kRows; ++r) {
+            const Vec value = spread(x[r * stride + kQuad * kQuadInputs + kByte]);
+            for (std::size_t v = 0; v < kVectors; ++v) {
+                sums[r][v] = fma(value, weights[v], sums[r][v]);
+            }
         }
     }
 };
 
 /// Stores weights as a block of the fp32 layout.
 struct StoreWeights {
+    static constexpr std::size_t kVectors = unit_vectors(1);
+
     float* to;
 
     template <WeightType kType, std::size_t kQuad, int kByte>
-    SWARM_INLINE void take(const Ints* levels, const UnitScales& by) {
+    SWARM_INLINE void take(const Ints* levels, const UnitScales<kVectors>& by) {
         float* const row = to + (kQuad * kQuadInputs + kByte) * kPanelOutputs;
-        for (std::size_t v = 0; v < kUnitVectors; ++v) {
+        for (std::size_t v = 0; v < kVectors; ++v) {
             store(row + v * kWidth, weight_of<kType, kQuad, kByte>(levels[v], by, v));
         }
     }
 };
 
 template <WeightType kType, std::size_t kQuad, class Taker>
-SWARM_INLINE void take_quad(const std::byte* row, const UnitScales& by, Taker& taker) {
-    Ints levels[kUnitVectors];
-    for (std::size_t v = 0; v < kUnitVectors; ++v) {
+SWARM_INLINE void take_quad(
+    const std::byte* row, const UnitScales<Taker::kVectors>& by, Taker& taker
+) {
+    Ints levels[Taker::kVectors];
+    for (std::size_t v = 0; v < Taker::kVectors; ++v) {
         levels[v] = load_levels<kType, kQuad>(row + v * kWidth * sizeof(std::uint32_t));
     }
     taker.template take<kType, kQuad, 0>(levels, by);
@@ -200,7 +216,7 @@ SWARM_INLINE void take_quad(const std::byte* row, const UnitScales& by, Taker& t
     taker.template take<kType, kQuad, 3>(levels, by);
 }
 
-/// Takes the inputs of a unit for kUnitOutputs outputs from `first` on, in ascending order.
+/// Takes the inputs of a unit for the taker's outputs from `first` on, in ascending order.
 template <WeightType kType, class Taker>
 SWARM_INLINE void take_unit(
     const std::byte* block, const std::byte* unit, std::size_t first, Taker& taker
@@ -208,7 +224,7 @@ SWARM_INLINE void take_unit(
     constexpr BlockLayout kPlaces = kLayout<kType>;
     const std::byte* const halves = block + first * sizeof(std::uint16_t);
     const std::byte* const row = unit + kPlaces.factor_bytes() + first * sizeof(std::uint32_t);
-    UnitScales by;
+    UnitScales<Taker::kVectors> by;
     load_scales<kType>(halves, unit + first, by);
     take_quad<kType, 0>(row, by, taker);
     take_quad<kType, 1>(row, by, taker);
@@ -223,26 +239,43 @@ SWARM_INLINE void take_unit(
     take_quad<kType, 7>(row, by, taker);
 }
 
-template <WeightType kType>
+/// Adds the products of a unit to the sums of kRows rows, (kRows, kPanelOutputs).
+template <WeightType kType, std::size_t kRows>
 SWARM_TARGET void add_unit(
-    const std::byte* block, const std::byte* unit, const float* x, float* sums
+    const std::byte* block, const std::byte* unit, const BlockInputs& in, float* sums
 ) {
-    for (std::size_t first = 0; first < kPanelOutputs; first += kUnitOutputs) {
-        AddProducts taker;
-        taker.x = x;
-        for (std::size_t v = 0; v < kUnitVectors; ++v) {
-            taker.sums[v] = load(sums + first + v * kWidth);
+    using Taker = AddProducts<kRows>;
+    for (std::size_t first = 0; first < kPanelOutputs; first += Taker::kVectors * kWidth) {
+        Taker taker;
+        taker.x = in.x;
+        taker.stride = in.stride;
+        for (std::size_t r = 0; r < kRows; ++r) {
+            for (std::size_t v = 0; v < Taker::kVectors; ++v) {
+                taker.sums[r][v] = load(sums + r * kPanelOutputs + first + v * kWidth);
+            }
         }
         take_unit<kType>(block, unit, first, taker);
-        for (std::size_t v = 0; v < kUnitVectors; ++v) {
-            store(sums + first + v * kWidth, taker.sums[v]);
+        for (std::size_t r = 0; r < kRows; ++r) {
+            for (std::size_t v = 0; v < Taker::kVectors; ++v) {
+                store(sums + r * kPanelOutputs + first + v * kWidth, taker.sums[r][v]);
+            }
         }
     }
 }
 
+using AddUnit = void (*)(const std::byte*, const std::byte*, const BlockInputs&, float*);
+
+template <WeightType kType, std::size_t... kFewer>
+constexpr std::array<AddUnit, kUnitRows> add_units(std::index_sequence<kFewer...> /*rows*/) {
+    return {add_unit<kType, kFewer + 1>...};
+}
+
+template <WeightType kType>
+inline constexpr auto kAddUnit = add_units<kType>(std::make_index_sequence<kUnitRows>());
+
 template <WeightType kType>
 SWARM_TARGET void decode_unit(const std::byte* block, const std::byte* unit, float* weights) {
-    for (std::size_t first = 0; first < kPanelOutputs; first += kUnitOutputs) {
+    for (std::size_t first = 0; first < kPanelOutputs; first += StoreWeights::kVectors * kWidth) {
         StoreWeights taker{weights + first};
         take_unit<kType>(block, unit, first, taker);
     }
@@ -261,7 +294,7 @@ SWARM_INLINE void fetch(const std::byte* unit) {
 }
 
 /// Computes the sums of some rows and one panel, (rows, kPanelOutputs). A unit is decoded once for
-/// all rows; a single row needs no copy of it.
+/// all rows; a few rows need no copy of it.
 template <WeightType kType>
 SWARM_TARGET void multiply_block_panel(
     const MatrixView& matrix, std::size_t panel_index, const Rows& x, float* sums
@@ -275,8 +308,9 @@ SWARM_TARGET void multiply_block_panel(
         const std::byte* unit = panel + kPlaces.header_bytes;
         for (const std::size_t end = k + kPlaces.inputs; k < end; k += kUnitInputs) {
             fetch<kType>(unit);
-            if (x.count == 1) {
-                add_unit<kType>(panel, unit, x.values + k, sums);
+            if (x.count <= kUnitRows) {
+                const BlockInputs in{x.values + k, x.stride, kUnitInputs};
+                kAddUnit<kType>[x.count - 1](panel, unit, in, sums);
             } else {
                 decode_unit<kType>(panel, unit, weights);
                 for (std::size_t row = 0; row < x.count; row += kTileRows) {

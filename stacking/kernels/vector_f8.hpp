@@ -12,14 +12,18 @@
 namespace stacking::kernels {
 namespace {
 
+/// Vectors of outputs whose sums are under way together.
+constexpr std::size_t kF8Vectors = unit_vectors(1);
+constexpr std::size_t kF8Outputs = kF8Vectors * kWidth;
+
 constexpr float kE4m3Scale = 0x1p+8F;
 
 /// The scales of a group for some outputs.
 struct F8Scales {
-    Vec by[kUnitVectors];
+    Vec by[kF8Vectors];
 
     SWARM_INLINE explicit F8Scales(const std::byte* at) {
-        for (std::size_t v = 0; v < kUnitVectors; ++v) {
+        for (std::size_t v = 0; v < kF8Vectors; ++v) {
             const auto* const from = reinterpret_cast<const float*>(at) + v * kWidth;
             by[v] = mul(load(from), spread(kE4m3Scale));
         }
@@ -30,21 +34,21 @@ struct F8Scales {
 SWARM_TARGET void add_f8_group(
     const std::byte* group, const float* x, std::size_t inputs, float* sums
 ) {
-    for (std::size_t first = 0; first < kPanelOutputs; first += kUnitOutputs) {
+    for (std::size_t first = 0; first < kPanelOutputs; first += kF8Outputs) {
         const F8Scales scales(group + first * sizeof(float));
         const std::byte* weights = group + kF8ScaleBytes + first;
-        Vec local[kUnitVectors];
-        for (std::size_t v = 0; v < kUnitVectors; ++v) {
+        Vec local[kF8Vectors];
+        for (std::size_t v = 0; v < kF8Vectors; ++v) {
             local[v] = load(sums + first + v * kWidth);
         }
         for (std::size_t k = 0; k < inputs; ++k, weights += kPanelOutputs) {
             const Vec value = spread(x[k]);
-            for (std::size_t v = 0; v < kUnitVectors; ++v) {
+            for (std::size_t v = 0; v < kF8Vectors; ++v) {
                 const Vec weight = mul(load_e4m3(weights + v * kWidth), scales.by[v]);
                 local[v] = fma(value, weight, local[v]);
             }
         }
-        for (std::size_t v = 0; v < kUnitVectors; ++v) {
+        for (std::size_t v = 0; v < kF8Vectors; ++v) {
             store(sums + first + v * kWidth, local[v]);
         }
     }
@@ -54,12 +58,12 @@ SWARM_TARGET void add_f8_group(
 SWARM_TARGET void decode_f8(
     const std::byte* group, std::size_t first_input, std::size_t inputs, float* to
 ) {
-    for (std::size_t first = 0; first < kPanelOutputs; first += kUnitOutputs) {
+    for (std::size_t first = 0; first < kPanelOutputs; first += kF8Outputs) {
         const F8Scales scales(group + first * sizeof(float));
         for (std::size_t k = 0; k < inputs; ++k) {
             const std::byte* const weights =
                 group + kF8ScaleBytes + (first_input + k) * kPanelOutputs + first;
-            for (std::size_t v = 0; v < kUnitVectors; ++v) {
+            for (std::size_t v = 0; v < kF8Vectors; ++v) {
                 const Vec weight = mul(load_e4m3(weights + v * kWidth), scales.by[v]);
                 store(to + k * kPanelOutputs + first + v * kWidth, weight);
             }
