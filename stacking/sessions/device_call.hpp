@@ -35,6 +35,7 @@ struct RowFrame {
     std::vector<float> values{};    // rows; empty at the first hop
     swarm::TimePoint came{};
     std::vector<std::uint32_t> hop_us{};  // times of the hops before this one
+    std::uint32_t guess_us = 0;           // their prices of a guess
 
     /// Tells rows of a text that is read from a token with its guesses.
     [[nodiscard]] bool is_reading() const { return rows > 1 && guessed == 0; }

@@ -50,7 +50,8 @@ std::uint32_t Guesses::worth(double right, std::uint32_t most) const {
     for (std::uint32_t guesses = 1; guesses <= most; ++guesses) {
         chance *= right;
         tokens += chance;
-        const double slower = plain_s_ > 0 ? 1 + guesses * guess_s_ / plain_s_ : 1;
+        const double cost_s = guesses * std::max(guess_s_, price_s_);
+        const double slower = plain_s_ > 0 ? 1 + cost_s / plain_s_ : 1;
         if (tokens / slower > best) {
             best = tokens / slower;
             number = guesses;
@@ -80,8 +81,9 @@ std::vector<TokenId> Guesses::next(std::span<const TokenId> text, std::uint32_t 
     return guesses;
 }
 
-void Guesses::learn(std::uint32_t right, swarm::Duration took) {
+void Guesses::learn(std::uint32_t right, swarm::Duration took, swarm::Duration price) {
     const double s = swarm::in_seconds(took);
+    price_s_ = swarm::in_seconds(price);
     if (guessed_ == 0) {
         plain_s_ = plain_s_ == 0 ? s : plain_s_;
         move_towards(plain_s_, s);

@@ -2,7 +2,8 @@
 // last tokens were the same. A frame carries a token with its guesses through all hops, and the
 // last hop draws after each of them; those that were right are tokens for one round trip. A wrong
 // guess costs a row at each hop, so the number of guesses follows from how often they were right,
-// apart for short and long matches, and from the times of frames with and without.
+// apart for short and long matches, from the times of frames with and without, and from what the
+// hops say that a row costs all texts that they compute together.
 // Invariant: the text does not depend on guesses, only the time it takes.
 // Threading: single strand. Cost: next() O(text, up to kLookBack). Memory: constant.
 // Source: prompt lookup decoding (Saxena, 2023), without its model; the choice of the number
@@ -30,8 +31,8 @@ class Guesses {
     std::vector<TokenId> next(std::span<const TokenId> text, std::uint32_t most);
 
     /// Takes what became of the last frame: how many of its guesses were right, and how long it
-    /// took from the client to the client.
-    void learn(std::uint32_t right, swarm::Duration took);
+    /// took from the client to the client. `price`: time that a guess costs, as the hops say.
+    void learn(std::uint32_t right, swarm::Duration took, swarm::Duration price = {});
 
  private:
     /// A place in the text whose tokens are those at its end.
@@ -51,6 +52,7 @@ class Guesses {
     std::uint32_t skipped_ = 0;  // matches without guesses since the last
     double plain_s_ = 0;         // time of a frame without guesses; 0: none was measured
     double guess_s_ = 0;         // time that a guess adds
+    double price_s_ = 0;         // time that it adds to all texts of the hops
 };
 
 }  // namespace stacking::sessions

@@ -11,11 +11,13 @@
 #pragma once
 
 #include "stacking/row_coding.hpp"
+#include "stacking/sessions/calls/own_rate.hpp"
+#include "stacking/sessions/calls/row_price.hpp"
+#include "stacking/sessions/calls/token_gather.hpp"
 #include "stacking/sessions/device_call.hpp"
 #include "stacking/sessions/experts/expert_calls.hpp"
 #include "stacking/sessions/kept/kept_caches.hpp"
 #include "stacking/sessions/link_book.hpp"
-#include "stacking/sessions/own_rate.hpp"
 #include "stacking/sessions/row_lines.hpp"
 #include "stacking/sessions/row_log.hpp"
 #include "stacking/sessions/told_dials.hpp"
@@ -45,13 +47,6 @@ class HopTable {
     static constexpr swarm::Duration kTtl = std::chrono::minutes(5);
     /// A hop that reads a prompt or a refill tells the client how far it is, at most this often.
     static constexpr swarm::Duration kTellProgressEvery = std::chrono::milliseconds(500);
-    /// Tokens of several sessions that travel together come within this time of each other. A call
-    /// waits for the next one so long, and for all of them kGatherMost: else the first one would
-    /// have a call for itself, which reads the weights as long as one for all.
-    static constexpr swarm::Duration kGatherGap = std::chrono::microseconds(500);
-    static constexpr swarm::Duration kGatherMost = std::chrono::milliseconds(3);
-    /// Calls wait only where another session's token came so lately.
-    static constexpr swarm::Duration kTogether = std::chrono::seconds(1);
 
     struct Options {
         PeerId self;
@@ -156,9 +151,11 @@ class HopTable {
         std::uint32_t guessed = 0;  // last of these rows that are guesses
         std::deque<RowFrame> queue{};
         std::vector<std::uint32_t> hop_us{};  // times of the last wanted rows, this hop's included
+        std::uint32_t guess_us = 0;           // prices of a guess, this hop's included
         std::vector<TokenId> text{};          // tokens at positions from 0, where a draw reads them
         std::map<std::uint32_t, double> judged{};  // position -> log-probability of the text so far
         TimePoint told_at{};                       // time of the last SessionOpened
+        TokenGather::Answered answered{};
         TimePoint expires{};
         std::uint64_t network = 0;               // the client's
         std::optional<TimePoint> client_gone{};  // since then the client has had no link here
@@ -217,7 +214,6 @@ class HopTable {
         const Hop& hop, const protocol::SessionRows& rows, const node::Payload& payload
     ) const;
     void make_ready(Key key, const Hop& hop);
-    void note_token(std::uint64_t session, TimePoint now);
     [[nodiscard]] TimePoint gathered_at() const;
     std::vector<Judged> to_judge(const Hop& hop, const RowFrame& frame) const;
     [[nodiscard]] static std::vector<LogitChanges> changes_of(Hop& hop, const RowFrame& frame);
@@ -225,7 +221,7 @@ class HopTable {
     [[nodiscard]] DeviceCall next_call();
     [[nodiscard]] CallPiece next_piece(Key key, Hop& hop) const;
     void finish(DeviceCall& call, node::Turn turn);
-    void finish(CallPiece& piece, node::Turn turn);
+    void finish(CallPiece& piece, std::size_t texts, node::Turn turn);
     void tell_token(const Hop& hop, const CallPiece& piece, node::Turn turn) const;
     void pump(Hop& hop, node::Turn turn);
 
@@ -248,14 +244,12 @@ class HopTable {
     std::optional<ExpertCalls> experts_;          // nothing: no experts are elsewhere
     std::shared_ptr<DeviceCall> waiting_call_{};  // waits for experts
     std::set<std::uint32_t> told_absent_{};       // experts whose absence was logged
-    std::optional<std::uint64_t> token_of_{};     // the session whose token came last
-    TimePoint token_at_{};                        // when it came
-    std::optional<TimePoint> token_before_at_{};  // when one of another session came last
-    TimePoint gathers_since_{};                   // since then tokens wait for a call
+    TokenGather gather_;
     std::uint64_t caches_ = 0;
     std::uint64_t kept_bytes_ = 0;
     OwnRate prefill_;
     OwnRate decode_;
+    RowPrice price_;
 };
 
 }  // namespace stacking::sessions

@@ -37,6 +37,10 @@ std::uint32_t microseconds(swarm::Duration time) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(count, 0, UINT32_MAX));
 }
 
+std::uint32_t with_price(std::uint32_t before_us, std::uint32_t own_us) {
+    return before_us + std::min(own_us, UINT32_MAX - before_us);
+}
+
 }  // namespace
 
 void HopTable::begin(Hop& hop, std::uint32_t position) {
@@ -76,6 +80,7 @@ std::optional<RowFrame> HopTable::read(
     RowFrame frame{.position = rows.position, .rows = rows.rows, .wanted = rows.wanted};
     frame.guessed = rows.guessed;
     frame.hop_us = rows.hop_us;
+    frame.guess_us = rows.guess_us;
     if (rows.rows > hop.open.positions || rows.position > hop.open.positions - rows.rows) {
         return std::nullopt;
     }
@@ -144,10 +149,16 @@ void HopTable::take(
     if (!hop.begun) {
         begin(hop, rows.position);
     }
+    // The frame before began at its token, and then had guesses.
+    const std::int64_t made =
+        std::int64_t{rows.position} + hop.guessed + 1 - std::int64_t{hop.queued_upto};
+    if (!frame->is_reading() && made > 0) {
+        price_.made(static_cast<std::uint32_t>(made));
+    }
     hop.queued_upto = rows.position + rows.rows;
     hop.guessed = rows.guessed;
     if (!frame->is_reading()) {
-        note_token(key.first, turn.now);
+        gather_.came(key.first, ready_.empty(), hop.answered, turn.now);
     }
     hop.queue.push_back(std::move(*frame));
     if (hop.queue.size() == 1) {
@@ -162,17 +173,6 @@ void HopTable::make_ready(Key key, const Hop& hop) {
     }
 }
 
-void HopTable::note_token(std::uint64_t session, TimePoint now) {
-    if (token_of_ && *token_of_ != session) {
-        token_before_at_ = token_at_;
-    }
-    token_of_ = session;
-    token_at_ = now;
-    if (ready_.empty()) {
-        gathers_since_ = now;
-    }
-}
-
 /// Returns when the next call may begin: at once, unless more tokens are to be expected for it.
 TimePoint HopTable::gathered_at() const {
     std::size_t rows = 0;
@@ -183,11 +183,8 @@ TimePoint HopTable::gathered_at() const {
         }
         rows += frame.rows;
     }
-    const bool alone =
-        hops_.size() == 1 || !token_before_at_ || token_at_ - *token_before_at_ > kTogether;
-    return alone || rows >= protocol::kSessionBatchMax
-               ? swarm::kAtOnce
-               : std::min(token_at_ + kGatherGap, gathers_since_ + kGatherMost);
+    const bool alone = hops_.size() == 1 || !gather_.is_shared();
+    return alone || rows >= protocol::kSessionBatchMax ? swarm::kAtOnce : gather_.until();
 }
 
 std::vector<Judged> HopTable::to_judge(const Hop& hop, const RowFrame& frame) const {
@@ -297,7 +294,12 @@ void HopTable::finish(DeviceCall& call, node::Turn turn) {
         const bool reading = call.pieces.front().frame.is_reading();
         const auto tokens = static_cast<std::uint32_t>(call.pieces.size());  // a guess is none
         (reading ? prefill_ : decode_).add(reading ? call.rows : tokens, turn.now - call.begun);
+        if (!reading) {
+            price_.add(call.rows, turn.now - call.begun);
+        }
+        gather_.ended(turn.now - call.begun, turn.now);
     }
+    const std::size_t texts = call.pieces.size() + ready_.size();
     for (CallPiece& piece : call.pieces) {
         const auto at = hops_.find(piece.key);
         if (at == hops_.end() || at->second.cache != piece.cache) {
@@ -311,23 +313,25 @@ void HopTable::finish(DeviceCall& call, node::Turn turn) {
             continue;
         }
         if (hop.begins == piece.begins) {
-            finish(piece, turn);
+            finish(piece, texts, turn);
         }
         make_ready(piece.key, hop);
     }
     call_device(turn);
 }
 
-void HopTable::finish(CallPiece& piece, node::Turn turn) {
+void HopTable::finish(CallPiece& piece, std::size_t texts, node::Turn turn) {
     Hop& hop = hops_.at(piece.key);
     const bool has_best = !piece.found.empty() && !piece.found.front().empty();
     const auto best = has_best ? std::exp(piece.found.front().front().log_probability) : 0;
     const bool exits = !hop.is_last() && has_best && best >= piece.exit_threshold;
     hop.computed += piece.frame.rows;
     if (piece.frame.wanted) {
+        gather_.answered(hop.answered, turn.now);
         hop.hop_us = std::move(piece.frame.hop_us);
         hop.hop_us.resize(std::min<std::size_t>(hop.hop_us.size(), hop.open.id.hop));
         hop.hop_us.push_back(microseconds(turn.now - piece.frame.came));
+        hop.guess_us = with_price(piece.frame.guess_us, price_.us(texts));
     }
     for (const Judged& judged : piece.judged) {
         const double before = hop.judged.empty() ? 0 : hop.judged.rbegin()->second;
@@ -374,6 +378,7 @@ void HopTable::tell_token(const Hop& hop, const CallPiece& piece, node::Turn tur
     }
     told.text_log_probability = hop.judged.empty() ? 0 : hop.judged.rbegin()->second;
     told.hop_us = hop.hop_us;
+    told.guess_us = hop.guess_us;
     send(hop.client, std::move(told), turn);
 }
 
@@ -390,7 +395,8 @@ void HopTable::pump(Hop& hop, node::Turn turn) {
             .wanted = out->wanted,
             .tokens = out->tokens,
             .hop_us = out->wanted ? hop.hop_us : std::vector<std::uint32_t>{},
-            .guessed = out->guessed};
+            .guessed = out->guessed,
+            .guess_us = out->wanted ? hop.guess_us : 0};
         ++rows.id.hop;
         node::Payload payload(
             {protocol::Dtype::Float32, hop.codec->id(), {out->rows, shape_.width}}, out->bytes

@@ -33,7 +33,8 @@ std::uint32_t SessionFlow::right_guesses(const protocol::SessionToken& token) co
 void SessionFlow::take_tokens(const protocol::SessionToken& token, node::Turn turn) {
     const std::uint32_t right = right_guesses(token);
     if (!replaying_ && known() > request_.prompt.size()) {
-        guesses_.learn(right, turn.now - sent_at_);
+        const std::chrono::microseconds price(token.guess_us);
+        guesses_.learn(right, turn.now - sent_at_, price);
     }
     node::TokenStreamed told{
         request_.request,

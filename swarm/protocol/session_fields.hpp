@@ -218,6 +218,7 @@ void visit_fields(Of<SessionRows> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(tokens), Items{kSessionRowsMax, Any()});
     visit(SWARM_FIELD(hop_us), Items{kHopsMax, Any()});
     visit(SWARM_FIELD(guessed), UpTo{kGuessesMax});
+    visit(SWARM_FIELD(guess_us), Any());
     visit.holds("rows", "are none", [](const auto& body) { return body.rows > 0; });
     visit.holds("tokens", "are neither absent nor one per row", [](const auto& body) {
         return body.tokens.empty() || body.tokens.size() == body.rows;
@@ -236,6 +237,7 @@ void visit_fields(Of<SessionToken> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(hop_us), Items{kHopsMax, Any()});
     visit(SWARM_FIELD(text_log_probability), Finite());
     visit(SWARM_FIELD(further), Items{kGuessesMax});
+    visit(SWARM_FIELD(guess_us), Any());
 }
 
 template <class Visit>

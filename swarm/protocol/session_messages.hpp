@@ -259,6 +259,9 @@ struct SessionRows {
     /// Last rows whose tokens the client only guesses. The last hop then samples the token after
     /// each of them, too, and after the row before them. REQUIRES: wanted, and fewer than `rows`.
     std::uint32_t guessed = 0;
+    /// Microseconds that one more guess costs at the hops so far, once for each text that they
+    /// compute together.
+    std::uint32_t guess_us = 0;
 
     friend bool operator==(const SessionRows&, const SessionRows&) = default;
 };
@@ -284,6 +287,7 @@ struct SessionToken {
     /// Tokens after each guess of the frame. One counts if the guess before it was the token that
     /// was sampled there.
     std::vector<DrawnToken> further{};
+    std::uint32_t guess_us = 0;  // that of all hops; the client guesses less where it is high
 
     friend bool operator==(const SessionToken&, const SessionToken&) = default;
 };

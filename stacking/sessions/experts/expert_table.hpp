@@ -8,8 +8,8 @@
 #pragma once
 
 #include "stacking/expert_compute.hpp"
+#include "stacking/sessions/calls/own_rate.hpp"
 #include "stacking/sessions/link_book.hpp"
-#include "stacking/sessions/own_rate.hpp"
 
 #include <map>
 #include <memory>

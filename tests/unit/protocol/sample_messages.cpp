@@ -260,7 +260,8 @@ std::vector<Body> session_bodies() {
         .wanted = true,
         .tokens = {0, 300, 50256},
         .hop_us = {0, 4'294'967'295},
-        .guessed = 2};
+        .guessed = 2,
+        .guess_us = 1'500};
     const SessionToken token{
         .id = hop(),
         .position = 1U << 18,
@@ -268,9 +269,10 @@ std::vector<Body> session_bodies() {
         .top = {{.token = 50256, .log_probability = -0.25}},
         .hop_us = {900, 1, 70'000},
         .text_log_probability = -12.5,
-        .further = {
-            {.token = 7, .top = {{.token = 9, .log_probability = -0.5}}},
-            {.token = 300, .top = {}}}};
+        .further =
+            {{.token = 7, .top = {{.token = 9, .log_probability = -0.5}}},
+             {.token = 300, .top = {}}},
+        .guess_us = 3'000};
     return {
         open,
         SessionOpened{.id = hop(), .filled_upto = 512, .kept_from = 256, .codec = CodecId::Bf16},

@@ -56,11 +56,11 @@ TEST_F(GatheredTokens, TokensOfTwoSessionsShareACall) {
     send(kSession, 2);
     now_ += 10ms;
     EXPECT_EQ(send(kOtherSession, 2), 0U);
-    EXPECT_EQ(table_->next_deadline(), now_ + HopTable::kGatherGap);
-    now_ += HopTable::kGatherGap / 2;
+    EXPECT_EQ(table_->next_deadline(), now_ + TokenGather::kGap);
+    now_ += TokenGather::kGap / 2;
     EXPECT_EQ(send(kSession, 3), 0U) << "each one lets the next one come";
     EXPECT_EQ(wake(), 0U);
-    now_ += HopTable::kGatherGap;
+    now_ += TokenGather::kGap;
     EXPECT_EQ(wake(), 1U);
     EXPECT_EQ(compute_->gaps(), 0U);
     EXPECT_EQ(send(kOtherSession, 3) + send(kSession, 4), 0U) << "both were in the call";
@@ -71,13 +71,13 @@ TEST_F(GatheredTokens, NoneWaitsLong) {
     EXPECT_EQ(send(kOtherSession, 2), 0U);
     const TimePoint since = now_;
     std::uint64_t third = kOtherSession;
-    while (now_ + HopTable::kGatherGap / 2 < since + HopTable::kGatherMost) {
-        now_ += HopTable::kGatherGap / 2;
+    while (now_ + TokenGather::kGap / 2 < since + TokenGather::kMost) {
+        now_ += TokenGather::kGap / 2;
         take(kClient, open(1, ++third));
         SessionRows token = rows(0, 1);
         token.id.session = third;
         take_rows(kClient, token);
-        EXPECT_LE(table_->next_deadline(), since + HopTable::kGatherMost);
+        EXPECT_LE(table_->next_deadline(), since + TokenGather::kMost);
     }
 }
 
@@ -91,11 +91,11 @@ TEST_F(GatheredTokens, APromptIsReadAtOnce) {
 TEST_F(GatheredTokens, ASessionThatIsAloneAgainWaitsForNobody) {
     send(kSession, 2);
     EXPECT_EQ(send(kOtherSession, 2), 0U);
-    now_ += HopTable::kGatherGap;
+    now_ += TokenGather::kGap;
     wake();
-    now_ += 2 * HopTable::kTogether;
+    now_ += 2 * TokenGather::kTogether;
     send(kSession, 3);
-    now_ += HopTable::kGatherGap;
+    now_ += TokenGather::kGap;
     wake();
     now_ += 10ms;
     EXPECT_EQ(send(kSession, 4), 1U);
@@ -105,7 +105,7 @@ TEST_F(GatheredTokens, TwoHopsOfOneSessionAreNotTogether) {
     protocol::SessionOpen second = open(1, kSession);
     second.id.hop = 1;
     take(kClient, second);
-    now_ += 2 * HopTable::kTogether;
+    now_ += 2 * TokenGather::kTogether;
     SessionRows onward = rows(0, 1);
     onward.id.hop = 1;
     onward.tokens.clear();

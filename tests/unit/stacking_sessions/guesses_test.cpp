@@ -52,8 +52,11 @@ TEST(Guesses, LookBackSoFar) {
     EXPECT_TRUE(guesses.next(text, kMost).empty());
 }
 
-/// Number of guesses after so many frames whose guesses were right so often.
-std::size_t after(std::size_t frames, std::uint32_t right, swarm::Duration each_guess) {
+/// Number of guesses after so many frames whose guesses were right so often. `price`: that of a
+/// guess, as the hops say.
+std::size_t after(
+    std::size_t frames, std::uint32_t right, swarm::Duration each_guess, swarm::Duration price = 0ms
+) {
     Guesses guesses;
     const Tokens text{1, 2, 3, 1, 2};
     const Tokens other{1, 2, 3, 4, 5};
@@ -63,7 +66,7 @@ std::size_t after(std::size_t frames, std::uint32_t right, swarm::Duration each_
     }
     for (std::size_t i = 0; i < frames; ++i) {
         const auto made = static_cast<std::uint32_t>(guesses.next(text, kMost).size());
-        guesses.learn(std::min(right, made), 10ms + made * each_guess);
+        guesses.learn(std::min(right, made), 10ms + made * each_guess, price);
     }
     return guesses.next(text, kMost).size();
 }
@@ -74,6 +77,11 @@ TEST(Guesses, AreManyWhereTheyAreRightAndFree) {
 
 TEST(Guesses, EndWhereEachIsAsDearAsAToken) {
     EXPECT_EQ(after(60, kMost, 11ms), 0U);
+}
+
+TEST(Guesses, EndWhereTheyCostOthersMoreThanTheyBring) {
+    EXPECT_EQ(after(60, kMost, 0ms, 11ms), 0U);
+    EXPECT_EQ(after(60, kMost, 0ms, 1ms), kMost);
 }
 
 TEST(Guesses, EndWhereTheyAreWrong) {

@@ -1,4 +1,4 @@
-#include "stacking/sessions/own_rate.hpp"
+#include "stacking/sessions/calls/own_rate.hpp"
 
 #include <gtest/gtest.h>
 
