@@ -70,6 +70,8 @@ void add_decode_flags(CLI::App& app, DecodeOptions& options) {
         ->check(CLI::Range(1U, kPromptTokensMax));
     app.add_option("--tokens", options.tokens, "decode: tokens that are made then")
         ->check(CLI::Range(1U, kPromptTokensMax));
+    app.add_option("--texts", options.texts, "decode: texts that are made together")
+        ->check(CLI::Range(1U, kTextsMax));
     app.add_option(
         "--beside",
         options.beside,

@@ -60,39 +60,57 @@ std::vector<TokenId> prompt(std::uint32_t count) {
     return tokens;
 }
 
+TokenId most_probable(std::span<const float> logits) {
+    return static_cast<TokenId>(std::ranges::max_element(logits) - logits.begin());
+}
+
+/// Reads the prompt into an empty cache, and returns the logits after it.
+Result<std::vector<float>> read_prompt(
+    LlamaSessions& sessions, CacheId cache, const DecodeOptions& options
+) {
+    sessions.drop(cache);
+    SWARM_TRY(sessions.reserve(cache, options.prompt + options.tokens));
+    std::vector<SessionRow> rows;
+    for (std::uint32_t at = 0; at < options.prompt; ++at) {
+        rows.push_back({cache, at});
+    }
+    const std::vector<TokenId> tokens = prompt(options.prompt);
+    const std::uint32_t wanted = options.prompt - 1;
+    return sessions.forward(rows, std::span<const TokenId>(tokens), std::span(&wanted, 1));
+}
+
 }  // namespace
 
 Result<DecodeRun> decode_once(LlamaSessions& sessions, const DecodeOptions& options) {
-    constexpr CacheId kCache{1};
-    const std::vector<TokenId> tokens = prompt(options.prompt);
-    sessions.drop(kCache);
-    SWARM_TRY(sessions.reserve(kCache, options.prompt + options.tokens));
-    std::vector<SessionRow> rows;
-    for (std::uint32_t at = 0; at < options.prompt; ++at) {
-        rows.push_back({kCache, at});
+    std::vector<float> logits;
+    Times begin{};
+    for (std::uint32_t text = 0; text < options.texts; ++text) {
+        begin = now();
+        SWARM_TRY(logits, read_prompt(sessions, CacheId{text}, options));
     }
-    const Times begin = now();
-    std::uint32_t wanted = options.prompt - 1;
-    auto logits = sessions.forward(rows, std::span<const TokenId>(tokens), std::span(&wanted, 1));
     const Times read = now();
-    wanted = 0;
-    for (std::uint32_t i = 0; i < options.tokens && logits; ++i) {
-        const auto next = static_cast<TokenId>(std::ranges::max_element(*logits) - logits->begin());
-        const SessionRow row{kCache, options.prompt + i};
-        logits = sessions.forward(
-            std::span(&row, 1), std::span<const TokenId>(&next, 1), std::span(&wanted, 1)
-        );
+    const std::size_t vocabulary = logits.size();
+    std::vector<TokenId> last(options.texts, most_probable(logits));  // all texts are the same
+    std::vector<std::uint32_t> wanted(options.texts);
+    std::iota(wanted.begin(), wanted.end(), 0U);
+    for (std::uint32_t i = 0; i < options.tokens; ++i) {
+        std::vector<SessionRow> rows;
+        for (std::uint32_t text = 0; text < options.texts; ++text) {
+            rows.push_back({CacheId{text}, options.prompt + i});
+        }
+        SWARM_TRY(logits, sessions.forward(rows, std::span<const TokenId>(last), wanted));
+        for (std::uint32_t text = 0; text < options.texts; ++text) {
+            last[text] = most_probable(std::span(logits).subspan(text * vocabulary, vocabulary));
+        }
     }
     const Times end = now();
-    if (!logits) {
-        return logits.error();
-    }
+    const double made = static_cast<double>(options.tokens) * options.texts;
     const DecodeRates rates{
-        .decode_tokens_per_s = options.tokens / (end.wall_s - read.wall_s),
+        .decode_tokens_per_s = made / (end.wall_s - read.wall_s),
         .prefill_tokens_per_s = options.prompt / (read.wall_s - begin.wall_s),
-        .decode_tokens_per_cpu_s = options.tokens / (end.cpu_s - read.cpu_s),
+        .decode_tokens_per_cpu_s = made / (end.cpu_s - read.cpu_s),
         .prefill_tokens_per_cpu_s = options.prompt / (read.cpu_s - begin.cpu_s)};
-    return DecodeRun{rates, std::move(*logits)};
+    return DecodeRun{rates, std::move(logits)};
 }
 
 namespace {

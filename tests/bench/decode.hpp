@@ -17,6 +17,7 @@
 namespace swarm::bench {
 
 inline constexpr std::uint32_t kPromptTokensMax = 8192;
+inline constexpr std::uint32_t kTextsMax = 64;
 
 /// The work that is measured, and the other program.
 struct DecodeOptions {
@@ -25,6 +26,7 @@ struct DecodeOptions {
     std::uint32_t threads = 1;
     std::uint32_t prompt = 128;  // tokens
     std::uint32_t tokens = 32;   // made after the prompt
+    std::uint32_t texts = 1;     // made together, a row of each at a time
     // A command whose last line on stdout is a JSON object with the four rates of the same work;
     // empty: none.
     std::string beside = {};
@@ -51,7 +53,7 @@ struct DecodeRun {
     std::vector<float> logits;  // those of the last token
 };
 
-/// Reads the prompt in a new session and then makes the tokens; `model` and what follows `tokens`
+/// Reads the prompt in new sessions and then makes the tokens; `model` and what follows `tokens`
 /// is not looked at.
 Result<DecodeRun> decode_once(
     stacking::llama::LlamaSessions& sessions, const DecodeOptions& options

@@ -229,6 +229,7 @@ boost::json::object decode_report(bench::DecodeOptions options, std::size_t runs
         {"threads", options.threads},
         {"prompt", options.prompt},
         {"tokens", options.tokens},
+        {"texts", options.texts},
         {"beside", options.beside},
         {"rows", std::move(rows)}};
 }
