@@ -23,7 +23,7 @@ using test::Shape;
 
 /// Less than a panel, whole panels and broken ones; one block of 256 inputs and more.
 constexpr Shape kShapes[] = {{1, 256}, {63, 512}, {64, 256}, {130, 768}};
-constexpr std::size_t kRows[] = {1, 2, 3, 5, 6, 7, 12, 47, 48, 49, 97};
+constexpr std::size_t kRows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 47, 48, 49, 97};
 
 std::vector<WeightType> kept_types() {
     std::vector<WeightType> types(
