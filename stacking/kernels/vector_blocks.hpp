@@ -75,7 +75,7 @@ SWARM_INLINE Ints load_codes(const std::byte* row) {
 
 /// Whether levels come from a table, by the bits of a code where they lie in the word.
 template <WeightType kType>
-inline constexpr bool kFromTable = kLooksUp16&& kCoding<kType>.bits == 4;
+inline constexpr bool kFromTable = kCoding<kType>.bits == 4 && kLooksUp16;
 
 /// Levels of the codes of four bits, times 2^24.
 template <WeightType kType>
