@@ -27,8 +27,7 @@ constexpr seconds kIdle{30};
 constexpr std::uint32_t kStages = 3;
 constexpr std::uint64_t kTokens = 32;
 
-/// Memory of a peer beside its weights: the program itself, its KV pages in use, and buffers. It was
-/// 64 MB while panels came from malloc, which kept what lay between them.
+/// Memory of a peer beside its weights: the program itself, its KV pages in use, and buffers.
 constexpr double kProgramBytes = 40e6;
 
 class LargeModelTest : public testing::Test {
