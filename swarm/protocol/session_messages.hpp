@@ -259,8 +259,8 @@ struct SessionRows {
     /// Last rows whose tokens the client only guesses. The last hop then samples the token after
     /// each of them, too, and after the row before them. REQUIRES: wanted, and fewer than `rows`.
     std::uint32_t guessed = 0;
-    /// Microseconds that one more guess costs at the hops so far, once for each text that they
-    /// compute together.
+    /// Price of one more guess at the hops so far: the microseconds of a row, times the tokens that
+    /// all texts which wait there make of a call.
     std::uint32_t guess_us = 0;
 
     friend bool operator==(const SessionRows&, const SessionRows&) = default;

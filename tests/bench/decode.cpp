@@ -28,7 +28,6 @@ using stacking::llama::LlamaSessions;
 using stacking::llama::WeightChoice;
 
 constexpr const char* kChoices[] = {"fp32", "bf16", "int8", "as-is"};
-constexpr std::size_t kTokenKinds = 30000;   // fewer than any vocabulary has
 constexpr std::size_t kLineBytesMax = 4096;  // in the other program's output
 
 constexpr double DecodeRates::*kRates[] = {
@@ -52,10 +51,10 @@ Times now() {
 }
 
 /// Any tokens serve: their values do not change the cost.
-std::vector<TokenId> prompt(std::uint32_t count) {
+std::vector<TokenId> prompt(std::uint32_t count, std::uint32_t vocabulary) {
     std::vector<TokenId> tokens(count);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-        tokens[i] = static_cast<TokenId>(100 + i * 37 % kTokenKinds);
+        tokens[i] = static_cast<TokenId>((100 + i * 37) % vocabulary);
     }
     return tokens;
 }
@@ -74,7 +73,7 @@ Result<std::vector<float>> read_prompt(
     for (std::uint32_t at = 0; at < options.prompt; ++at) {
         rows.push_back({cache, at});
     }
-    const std::vector<TokenId> tokens = prompt(options.prompt);
+    const std::vector<TokenId> tokens = prompt(options.prompt, sessions.shape().vocabulary);
     const std::uint32_t wanted = options.prompt - 1;
     return sessions.forward(rows, std::span<const TokenId>(tokens), std::span(&wanted, 1));
 }

@@ -59,7 +59,8 @@ def main():
     params.n_batch = args.prompt
     params.n_threads = params.n_threads_batch = args.threads
     context = llama_cpp.llama_init_from_model(model, params)
-    prompt = [100 + i * 37 % 30000 for i in range(args.prompt)]
+    size = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model))
+    prompt = [(100 + i * 37) % size for i in range(args.prompt)]
     measure(context, prompt, 4)  # pages and caches
     rates = measure(context, prompt, args.tokens)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,6 +1,7 @@
 #include "stacking/tokenizers/chain/pre_tokenizer.hpp"
 
 #include "stacking/tokenizers/chain/chain_parts.hpp"
+#include "stacking/tokenizers/gguf_chains.hpp"
 
 #include <gtest/gtest.h>
 
@@ -151,6 +152,31 @@ TEST(PreTokenizer, SmallSteps) {
     EXPECT_EQ(split_by(R"({"type": "Digits"})", "a12b3"), (Pieces{"a", "12", "b", "3"}));
     EXPECT_EQ(split_by(R"({"type": "WhitespaceSplit"})", " a,\u3000b "), (Pieces{"a,", "b"}));
     EXPECT_EQ(split_by(R"({"type": "Punctuation"})", "a+b«"), (Pieces{"a", "+", "b", "«"}));
+}
+
+TEST(ReadChain, TakesTheChainsOfNamesInGguf) {
+    for (const char* const name :
+         {"a.x-4.0",
+          "deepseek-coder",
+          "deepseek-llm",
+          "deepseek-v3",
+          "exaone4",
+          "falcon",
+          "glm4",
+          "glm5",
+          "granite-docling",
+          "hunyuan-dense",
+          "joyai-llm",
+          "mellum",
+          "mellum2",
+          "minicpm5",
+          "seed-coder",
+          "trillion"}) {
+        const auto known = find_gguf_chain(name);
+        ASSERT_TRUE(known) << name;
+        const auto chain = read_chain(known->parts);
+        EXPECT_TRUE(chain) << name << ": " << chain.error().detail;
+    }
 }
 
 TEST(ReadChain, RefusesStepsThatAreNotKnownByTheirNames) {
