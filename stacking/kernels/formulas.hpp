@@ -16,9 +16,25 @@ inline float scale_of(const HeadCache& cache) {
     return cache.scale > 0 ? cache.scale : 1.0F / std::sqrt(static_cast<float>(cache.head_width));
 }
 
-/// Returns the first position of the page that has the first position that is seen.
-inline std::size_t first_page(const HeadCache& cache) {
-    return cache.first / kPagePositions * kPagePositions;
+/// Positions that a query sees, or would see without a window.
+inline std::size_t positions_of(const HeadCache& cache, std::size_t query) {
+    return cache.positions + query * cache.step;
+}
+
+/// Returns the first position that a query sees.
+inline std::size_t first_seen(const HeadCache& cache, std::size_t query) {
+    const std::size_t positions = positions_of(cache, query);
+    return cache.window > 0 && positions > cache.window ? positions - cache.window : 0;
+}
+
+/// Returns the first position of the page that has the first position that a query sees.
+inline std::size_t first_page(const HeadCache& cache, std::size_t query) {
+    return first_seen(cache, query) / kPagePositions * kPagePositions;
+}
+
+/// Rounds up.
+inline std::size_t whole_pages(std::size_t positions) {
+    return (positions + kPagePositions - 1) / kPagePositions * kPagePositions;
 }
 
 }  // namespace stacking::kernels

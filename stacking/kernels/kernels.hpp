@@ -25,6 +25,7 @@ inline constexpr std::size_t kPanelOutputs = 64;
 inline constexpr std::size_t kScaleGroup = 32;     // inputs per scale of Int8
 inline constexpr std::size_t kF8Group = 128;       // inputs per scale of F8
 inline constexpr std::size_t kPagePositions = 64;  // positions per KV page
+inline constexpr std::size_t kQueriesMax = 6;      // queries that read a page together
 inline constexpr std::size_t kLanes = 16;          // partial sums of a norm and of a softmax
 
 using Path = swarm::CpuPath;
@@ -45,16 +46,17 @@ struct Rows {
     std::size_t stride = 0;  // values from one row to the next
 };
 
-/// Keys and values of one head in the pages of one session.
+/// Keys and values of one head in the pages of one session, and how queries read them.
 struct HeadCache {
     const float* const* pages = nullptr;
     std::size_t keys = 0;       // offset in a page: (head width, kPagePositions)
     std::size_t values = 0;     // offset in a page: (kPagePositions, head width)
-    std::size_t positions = 0;  // above 0
+    std::size_t positions = 0;  // that the first query sees, from the text's first on; above 0
     std::size_t head_width = 0;
-    std::size_t first = 0;  // the first position that is seen; below `positions`
-    float scale = 0;        // factor of query x key; 0: 1 / sqrt(head width)
-    float soft_cap = 0;     // see Kernels::soft_cap; 0: none
+    std::size_t step = 0;    // positions that each query sees more than the one before it
+    std::size_t window = 0;  // each sees the last of its positions alone, so many; 0: all
+    float scale = 0;         // factor of query x key; 0: 1 / sqrt(head width)
+    float soft_cap = 0;      // see Kernels::soft_cap; 0: none
 };
 
 struct Kernels {
@@ -77,9 +79,13 @@ struct Kernels {
     /// values[i] = cap * tanh(values[i] / cap), as cap - 2 cap / (exp(2 values[i] / cap) + 1)
     void (*soft_cap)(float* values, std::size_t count, float cap);
 
-    /// out = softmax(soft_cap(scale query x keys)) x values. `scores`: room for one float per
-    /// position, rounded up to whole pages.
-    void (*attend)(const HeadCache& cache, const float* query, float* scores, float* out);
+    /// For each query: out = softmax(soft_cap(scale query x keys)) x values. The queries are of
+    /// several heads at one position (step 0) or of one head at positions that follow each other
+    /// (step 1), at most kQueriesMax. `scores`: room for the positions of the last query, rounded
+    /// up to whole pages, for each.
+    void (*attend
+    )(const HeadCache& cache, const Rows& queries, float* scores, float* out, std::size_t out_stride
+    );
 };
 
 /// Returns null when this processor lacks the instructions.

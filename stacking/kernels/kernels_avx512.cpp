@@ -178,6 +178,7 @@ SWARM_TARGET inline Vec exponent_of(Vec shifted) {
 }  // namespace
 }  // namespace stacking::kernels
 
+#include "stacking/kernels/vector_attention.hpp"
 #include "stacking/kernels/vector_blocks.hpp"
 #include "stacking/kernels/vector_f8.hpp"
 #include "stacking/kernels/vector_kernels.hpp"

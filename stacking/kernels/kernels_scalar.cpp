@@ -163,14 +163,19 @@ void soft_cap(float* values, std::size_t count, float cap) {
     }
 }
 
-void attend(const HeadCache& cache, const float* query, float* scores, float* out) {
+/// `index`: the query's place among those of the call.
+void attend_one(
+    const HeadCache& cache, std::size_t index, const float* query, float* scores, float* out
+) {
     const float scale = scale_of(cache);
-    const std::size_t start = first_page(cache);
+    const std::size_t start = first_page(cache, index);
+    const std::size_t end = positions_of(cache, index);
+    const std::size_t first = first_seen(cache, index);
     const auto page_of = [&](std::size_t position) {
         return cache.pages[position / kPagePositions];
     };
     float largest = -INFINITY;
-    for (std::size_t position = start; position < cache.positions; ++position) {
+    for (std::size_t position = start; position < end; ++position) {
         const float* const keys = page_of(position) + cache.keys + position % kPagePositions;
         float sum = 0;
         for (std::size_t d = 0; d < cache.head_width; ++d) {
@@ -180,19 +185,19 @@ void attend(const HeadCache& cache, const float* query, float* scores, float* ou
         if (cache.soft_cap > 0) {
             soft_cap(scores + position, 1, cache.soft_cap);
         }
-        if (position < cache.first) {
+        if (position < first) {
             scores[position] = -INFINITY;  // its weight becomes 0
         }
         largest = std::max(largest, scores[position]);
     }
     float lanes[kLanes] = {};
-    for (std::size_t position = start; position < cache.positions; ++position) {
+    for (std::size_t position = start; position < end; ++position) {
         scores[position] = exponential(scores[position] - largest);
         lanes[position % kLanes] += scores[position];
     }
     const float inverse = 1.0F / sum_lanes(lanes);
     std::fill_n(out, cache.head_width, 0.0F);
-    for (std::size_t position = start; position < cache.positions; ++position) {
+    for (std::size_t position = start; position < end; ++position) {
         const float* const values =
             page_of(position) + cache.values + position % kPagePositions * cache.head_width;
         for (std::size_t d = 0; d < cache.head_width; ++d) {
@@ -201,6 +206,14 @@ void attend(const HeadCache& cache, const float* query, float* scores, float* ou
     }
     for (std::size_t d = 0; d < cache.head_width; ++d) {
         out[d] *= inverse;
+    }
+}
+
+void attend(
+    const HeadCache& cache, const Rows& queries, float* scores, float* out, std::size_t out_stride
+) {
+    for (std::size_t i = 0; i < queries.count; ++i) {
+        attend_one(cache, i, queries.values + i * queries.stride, scores, out + i * out_stride);
     }
 }
 

@@ -295,105 +295,10 @@ SWARM_TARGET void normalise(
     }
 }
 
-/// Computes the scores of a whole page, of unfilled positions, too.
-SWARM_TARGET inline void score_page(
-    const float* keys, const float* query, std::size_t head_width, float scale, float* scores
-) {
-    constexpr std::size_t kVectors = kPagePositions / kWidth;
-    Vec sums[kVectors];
-    std::fill_n(sums, kVectors, zero());
-    for (std::size_t d = 0; d < head_width; ++d) {
-        const Vec value = spread(query[d]);
-        for (std::size_t v = 0; v < kVectors; ++v) {
-            sums[v] = fma(value, load(keys + d * kPagePositions + v * kWidth), sums[v]);
-        }
-    }
-    for (std::size_t v = 0; v < kVectors; ++v) {
-        store(scores + v * kWidth, mul(sums[v], spread(scale)));
-    }
-}
-
-/// Computes dimensions [d, d + kVectors vectors) of the sum of values over the sum of weights.
-template <std::size_t kVectors>
-SWARM_TARGET inline void mix_values(
-    const HeadCache& cache, std::size_t d, const float* weights, float inverse, float* out
-) {
-    Vec sums[kVectors];
-    std::fill_n(sums, kVectors, zero());
-    for (std::size_t begin = first_page(cache); begin < cache.positions; begin += kPagePositions) {
-        const float* values = cache.pages[begin / kPagePositions] + cache.values + d;
-        const std::size_t end = std::min(begin + kPagePositions, cache.positions);
-        for (std::size_t at = begin; at < end; ++at, values += cache.head_width) {
-            const Vec weight = spread(weights[at]);
-            for (std::size_t v = 0; v < kVectors; ++v) {
-                sums[v] = fma(weight, load(values + v * kWidth), sums[v]);
-            }
-        }
-    }
-    for (std::size_t v = 0; v < kVectors; ++v) {
-        store(out + d + v * kWidth, mul(sums[v], spread(inverse)));
-    }
-}
-
-/// Computes one dimension; used for the dimensions beyond whole vectors.
-SWARM_TARGET inline void mix_one(
-    const HeadCache& cache, std::size_t d, const float* weights, float inverse, float* out
-) {
-    float sum = 0;
-    for (std::size_t at = first_page(cache); at < cache.positions; ++at) {
-        const float* const page = cache.pages[at / kPagePositions] + cache.values;
-        sum = std::fma(weights[at], page[at % kPagePositions * cache.head_width + d], sum);
-    }
-    out[d] = sum * inverse;
-}
-
-/// Replaces each score by exp(score - largest) and returns the sum.
-SWARM_TARGET inline float soften(float* scores, std::size_t count) {
-    Vec largest = spread(-INFINITY);
-    for (std::size_t at = 0; at < count; at += kWidth) {
-        largest = max(load(scores + at), largest);
-    }
-    alignas(64) float each[kWidth];
-    store(each, largest);
-    const Vec most = spread(*std::max_element(each, each + kWidth));
-    Vec sums[kLaneVectors];
-    std::fill_n(sums, kLaneVectors, zero());
-    for (std::size_t at = 0; at < count; at += kLanes) {
-        for (std::size_t v = 0; v < kLaneVectors; ++v) {
-            const Vec weight = exponential_of(sub(load(scores + at + v * kWidth), most));
-            store(scores + at + v * kWidth, weight);
-            sums[v] = add(sums[v], weight);
-        }
-    }
-    return sum_lanes(sums);
-}
-
-SWARM_TARGET void attend(const HeadCache& cache, const float* query, float* scores, float* out) {
-    constexpr std::size_t kVectors = 4;
-    const float scale = scale_of(cache);
-    const std::size_t start = first_page(cache);
-    std::size_t count = start;  // end of whole pages
-    for (; count < cache.positions; count += kPagePositions) {
-        const float* const keys = cache.pages[count / kPagePositions] + cache.keys;
-        score_page(keys, query, cache.head_width, scale, scores + count);
-    }
-    if (cache.soft_cap > 0) {
-        soft_cap(scores + start, count - start, cache.soft_cap);
-    }
-    std::fill(scores + start, scores + cache.first, -INFINITY);
-    std::fill(scores + cache.positions, scores + count, -INFINITY);
-    const float inverse = 1.0F / soften(scores + start, count - start);
-    std::size_t d = 0;
-    for (; d + kVectors * kWidth <= cache.head_width; d += kVectors * kWidth) {
-        mix_values<kVectors>(cache, d, scores, inverse, out);
-    }
-    for (; d + kWidth <= cache.head_width; d += kWidth) {
-        mix_values<1>(cache, d, scores, inverse, out);
-    }
-    for (; d < cache.head_width; ++d) {
-        mix_one(cache, d, scores, inverse, out);
-    }
-}
+/// Attention; vector_attention.hpp has it.
+SWARM_TARGET void attend(
+    const HeadCache& cache, const Rows& queries, float* scores, float* out, std::size_t out_stride
+);
 
 constexpr Kernels kernels_on(Path path) {
     return {

@@ -332,53 +332,6 @@ void LlamaSessions::place_key_values(std::size_t layer, std::size_t first, std::
     });
 }
 
-void LlamaSessions::attend_all(std::size_t layer, std::size_t first, std::size_t count) {
-    const KvShape& kv = caches_.shape();
-    const models::Architecture& is = weights_->architecture;
-    const std::size_t heads = is.model.heads;
-    const std::size_t queries = is.query_width();
-    const std::size_t stride = queries + 2 * kv.kv_heads * kv.head_width;
-    const std::uint32_t window =
-        is.attention_of(weights_->first_layer + static_cast<std::uint32_t>(layer)).window;
-    attended_.resize(count * queries);
-    std::size_t pages = 0;
-    for (std::size_t row = 0; row < count; ++row) {
-        pages = std::max<std::size_t>(pages, rows_[first + row].position / kPagePositions + 1);
-    }
-    for (std::vector<float>& scores : scores_) {
-        scores.resize(std::max(scores.size(), pages * kPagePositions));
-    }
-    const auto attend_head = [&](std::size_t row, std::size_t head, float* scores) {
-        const Row& at = rows_[first + row];
-        const std::size_t of_head = head * kv.head_width;
-        float* const to = attended_.data() + row * queries + of_head;
-        if (at.cache == nullptr) {
-            std::fill_n(to, kv.head_width, 0.0F);
-            return;
-        }
-        const std::size_t keys = kv.offset(layer, head / (heads / kv.kv_heads));
-        const kernels::HeadCache cache{
-            .pages = at.cache->pages.data(),
-            .keys = keys,
-            .values = keys + kv.head_width * kPagePositions,
-            .positions = at.position + std::size_t{1},
-            .head_width = kv.head_width,
-            .first = window > 0 && at.position >= window ? at.position - window + 1 : 0,
-            .scale = static_cast<float>(is.traits.attention_scale),
-            .soft_cap = static_cast<float>(is.traits.attention_soft_cap)};
-        kernels_.attend(cache, wide_.data() + row * stride + of_head, scores, to);
-    };
-    workers_->split(
-        count * heads,
-        2 * pages * kPagePositions * kv.head_width,
-        [&](swarm::UnitRange units, std::size_t thread) {
-            for (std::size_t unit = units.begin; unit < units.end; ++unit) {
-                attend_head(unit / heads, unit % heads, scores_[thread].data());
-            }
-        }
-    );
-}
-
 void LlamaSessions::attend(std::size_t layer, std::size_t first, std::size_t count) {
     const LayerWeights& weights = weights_->weights(layer);
     multiply(weights.query_key_value, normalised(weights.attention_norm, count), wide_);

@@ -77,6 +77,16 @@ class LlamaSessions final : public SessionCompute, public ExpertTrunk {
         std::vector<float> sines;
     };
 
+    /// Queries of the current chunk that read the same pages: `rows` rows of one text, or `heads`
+    /// heads of one row.
+    struct Queries {
+        std::size_t row;
+        std::size_t rows;
+        std::size_t kv_head;
+        std::size_t head;
+        std::size_t heads;
+    };
+
     [[nodiscard]] swarm::Result<> check_input(std::size_t rows, const StageInput& input) const;
     [[nodiscard]] swarm::Result<> find_rows(std::span<const SessionRow> rows);
     void run_chunk(std::size_t first, std::size_t count, const StageInput& input);
@@ -88,7 +98,11 @@ class LlamaSessions final : public SessionCompute, public ExpertTrunk {
     void find_angles(const Rotary& rotary, std::size_t first, std::size_t count, Angles& angles);
     /// Finishes queries and keys in wide_, and stores keys and values.
     void place_key_values(std::size_t layer, std::size_t first, std::size_t count);
-    /// Writes softmax(queries x keys) x values of all heads to attended_.
+    /// Puts all queries of a chunk into queries_.
+    void find_queries(std::size_t first, std::size_t count);
+    /// Writes softmax(queries x keys) x values to attended_.
+    void attend_to(std::size_t layer, std::size_t first, const Queries& some, float* scores);
+    /// The same for all rows and heads of a chunk.
     void attend_all(std::size_t layer, std::size_t first, std::size_t count);
     void attend(std::size_t layer, std::size_t first, std::size_t count);
     void feed_forward(const LayerWeights& layer, std::size_t count);
@@ -142,11 +156,12 @@ class LlamaSessions final : public SessionCompute, public ExpertTrunk {
     std::vector<float> normed_;               // (rows, C)
     std::vector<float> product_;              // (rows, C)
     std::vector<float> wide_;                 // (rows, Q + 2 KV), then (rows, 2 F)
+    std::vector<Queries> queries_;
     std::vector<float> attended_;             // (rows, Q)
     std::vector<float> mixed_;                // (rows, C): sum over the experts
     std::vector<float> gathered_;             // (rows of an expert, C)
     std::vector<float> router_logits_;        // (rows, experts)
-    std::vector<std::vector<float>> scores_;  // by thread: positions, in whole pages
+    std::vector<std::vector<float>> scores_;  // by thread: (queries, positions in whole pages)
     Angles angles_;
     Angles local_angles_;
     Walk walk_;

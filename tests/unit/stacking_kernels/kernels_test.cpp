@@ -201,12 +201,52 @@ struct Pages {
     HeadCache cache;
 };
 
-std::vector<float> attended(const Kernels& kernels, const HeadCache& cache) {
-    const auto query = random_values(cache.head_width, 11, 3);
-    std::vector<float> scores(cache.positions + kPagePositions);
-    std::vector<float> out(cache.head_width);
-    kernels.attend(cache, query.data(), scores.data(), out.data());
-    return out;
+constexpr std::size_t kQueryGap = 3;  // values between queries, and between answers
+
+/// Answers of `queries` queries, (queries, head width), of which each sees `cache.step` positions
+/// more than the one before it.
+std::vector<float> attended(
+    const Kernels& kernels, const HeadCache& cache, std::size_t queries = 1
+) {
+    const std::size_t stride = cache.head_width + kQueryGap;
+    const auto values = random_values(queries * stride, 11, 3);
+    const std::size_t last = cache.positions + (queries - 1) * cache.step;
+    std::vector<float> scores(
+        queries * ((last + kPagePositions - 1) / kPagePositions) * kPagePositions
+    );
+    std::vector<float> out(queries * stride, 7);
+    kernels.attend(cache, {values.data(), queries, stride}, scores.data(), out.data(), stride);
+    std::vector<float> answers;
+    for (std::size_t i = 0; i < queries; ++i) {
+        const auto* const answer = out.data() + i * stride;
+        answers.insert(answers.end(), answer, answer + cache.head_width);
+        EXPECT_EQ(
+            std::vector<float>(answer + cache.head_width, answer + stride),
+            std::vector<float>(kQueryGap, 7)
+        );
+    }
+    return answers;
+}
+
+/// Answers of the same queries, each alone.
+std::vector<float> attended_one_by_one(
+    const Kernels& kernels, const HeadCache& cache, std::size_t queries
+) {
+    const auto values = random_values(queries * (cache.head_width + kQueryGap), 11, 3);
+    std::vector<float> answers(queries * cache.head_width);
+    for (std::size_t i = 0; i < queries; ++i) {
+        HeadCache own = cache;
+        own.positions += i * cache.step;
+        std::vector<float> scores(own.positions + kPagePositions);
+        kernels.attend(
+            own,
+            {values.data() + i * (cache.head_width + kQueryGap), 1, 0},
+            scores.data(),
+            answers.data() + i * cache.head_width,
+            0
+        );
+    }
+    return answers;
 }
 
 TEST(Kernels, EveryPathAttendsToTheSameBitsAcrossPageEdges) {
@@ -229,7 +269,7 @@ TEST(Kernels, EveryPathAttendsToTheSameBitsInAWindow) {
     for (const std::size_t positions : {1U, 17U, 64U, 65U, 200U}) {
         for (const std::size_t window : {1U, 2U, 40U, 64U, 65U, 100U}) {
             Pages pages(positions, 12);
-            pages.cache.first = positions > window ? positions - window : 0;
+            pages.cache.window = window;
             pages.cache.scale = 0.25F;
             pages.cache.soft_cap = 2;
             const auto wanted = attended(scalar_kernels(), pages.cache);
@@ -241,9 +281,33 @@ TEST(Kernels, EveryPathAttendsToTheSameBitsInAWindow) {
     }
 }
 
+TEST(Kernels, QueriesTogetherHaveTheBitsOfEachAlone) {
+    for (const std::size_t head_width : {12U, 64U, 100U}) {
+        for (const std::size_t last : {6U, 64U, 66U, 70U, 131U}) {
+            for (const std::size_t window : {0U, 1U, 3U, 64U}) {
+                for (std::size_t queries = 1; queries <= kQueriesMax; ++queries) {
+                    for (const std::size_t step : {0U, 1U}) {
+                        Pages pages(last, head_width);
+                        pages.cache.positions = last - (queries - 1) * step;
+                        pages.cache.step = step;
+                        pages.cache.window = window;
+                        const auto wanted =
+                            attended_one_by_one(scalar_kernels(), pages.cache, queries);
+                        for (const Kernels* const kernels : paths()) {
+                            EXPECT_EQ(attended(*kernels, pages.cache, queries), wanted)
+                                << to_text(kernels->path) << ' ' << head_width << ' ' << last << ' '
+                                << window << ' ' << queries << ' ' << step;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST(Kernels, AWindowOfOnePositionGivesItsValues) {
     Pages pages(70, 12);
-    pages.cache.first = 69;
+    pages.cache.window = 1;
     const auto out = attended(best_kernels(), pages.cache);
     const float* const values = pages.pages[1] + pages.cache.values + 5 * 12;
     for (std::size_t d = 0; d < 12; ++d) {
@@ -253,7 +317,7 @@ TEST(Kernels, AWindowOfOnePositionGivesItsValues) {
 
 TEST(Kernels, AttendIsTheSoftmaxMean) {
     const Pages pages(70, 12);
-    const auto query = random_values(12, 11, 3);
+    const auto query = random_values(12 + kQueryGap, 11, 3);
     std::vector<double> mean(12);
     double sum = 0;
     for (std::size_t at = 0; at < 70; ++at) {
