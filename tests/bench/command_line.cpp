@@ -29,7 +29,7 @@ constexpr const char* kDescription =
     "  square-cube  a stage of 1 and 4 layers at widths of 64 to 2,048: seconds and bytes of a\n"
     "           microbatch, and how busy a core is at 100 Mbit/s\n"
     "  threads  SmolLM2 in int8 and training, --threads over one: decode_ratio, prompt_ratio,\n"
-    "         train_ratio, and memory_ratio, the limit of the first\n"
+    "         train_ratio; memory_ratio of merely reading, and how much of it decoding reads\n"
     "  allreduce  four peers add up --mib of gradients, beside plain TLS and gloo: "
     "ratio_to_link, ratio_to_gloo\n"
     "  quality  the demo model with each codec and mode, an hour: losses at equal steps and at\n"

@@ -316,7 +316,9 @@ std::function<Figures()> threads_bench(std::uint32_t threads) {
             {"decode_ratio", figures->decode_ratio},
             {"prompt_ratio", figures->prompt_ratio},
             {"train_ratio", figures->train_ratio},
-            {"memory_ratio", figures->memory_ratio}};
+            {"memory_ratio", figures->memory_ratio},
+            {"memory_share_alone", figures->memory_share_alone},
+            {"memory_share_together", figures->memory_share_together}};
     };
 }
 

@@ -10,30 +10,38 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace swarm::bench {
 namespace {
 
 constexpr std::size_t kMemoryBytes = 512U << 20;
-constexpr std::size_t kWordsOfLine = 8;  // a cache line, which comes whole
-constexpr std::size_t kLinesOfUnit = 4096;
+constexpr std::size_t kLineBytes = 64;  // comes whole, so one word of it is enough
+constexpr std::size_t kStreams = 4;     // sums that do not wait for each other
+constexpr std::size_t kUnitBytes = 256U << 10;
 
 /// Bytes per second at which the threads read all of the memory.
-double read_rate(const std::vector<std::uint64_t>& memory, Workers& workers) {
+double read_rate(const std::byte* memory, Workers& workers) {
     std::vector<std::uint64_t> sums(workers.threads());
     const auto begin = std::chrono::steady_clock::now();
-    constexpr std::size_t kWordsOfUnit = kLinesOfUnit * kWordsOfLine;
     workers.split(
-        memory.size() / kWordsOfUnit,
+        kMemoryBytes / kUnitBytes,
         Workers::kLeastWork,
         [&](UnitRange units, std::size_t thread) {
-            std::uint64_t sum = 0;
-            for (std::size_t word = units.begin * kWordsOfUnit; word < units.end * kWordsOfUnit;
-                 word += kWordsOfLine) {
-                sum += memory[word];
+            std::uint64_t streams[kStreams] = {};
+            const std::byte* const end = memory + units.end * kUnitBytes;
+            for (const std::byte* at = memory + units.begin * kUnitBytes; at < end;) {
+                for (std::uint64_t& sum : streams) {
+                    std::uint64_t word = 0;
+                    std::memcpy(&word, at, sizeof word);
+                    sum += word;
+                    at += kLineBytes;
+                }
             }
-            sums[thread] += sum;
+            sums[thread] = std::accumulate(streams, streams + kStreams, sums[thread]);
         }
     );
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -57,7 +65,10 @@ Result<ThreadsBench> ThreadsBench::open(
     bench.program_ = program;
     bench.threads_ = threads;
     bench.workers_ = std::make_shared<net::WorkerPool>(threads);
-    bench.memory_.assign(kMemoryBytes / sizeof(std::uint64_t), 1);
+    // The head is the embedding, so a token reads all weights once.
+    bench.weight_bytes_ = stacking::llama::kept_bytes(source, layout, WeightFormat::Int8);
+    bench.memory_ = stacking::kernels::allocate_panels(kMemoryBytes);
+    std::memset(bench.memory_.get(), 1, kMemoryBytes);
     bench.alone_ = std::make_unique<LlamaSessions>(weights, LlamaSessions::Options{});
     bench.together_ =
         std::make_unique<LlamaSessions>(weights, LlamaSessions::Options{.workers = bench.workers_});
@@ -105,13 +116,19 @@ Result<ThreadsFigures> ThreadsBench::round() {
     SWARM_TRY(const double train_alone, train(1));
     SWARM_TRY(const double train_together, train(threads_));
     OneThread one;
-    const double memory_alone = read_rate(memory_, one);
-    const double memory_together = read_rate(memory_, *workers_);
+    const double memory_alone = read_rate(memory_.get(), one);
+    const double memory_together = read_rate(memory_.get(), *workers_);
+    const auto share_of = [&](const DecodeRun& run, double memory_bytes_per_s) {
+        return run.rates.decode_tokens_per_s * static_cast<double>(weight_bytes_) /
+               memory_bytes_per_s;
+    };
     return ThreadsFigures{
         .decode_ratio = together.rates.decode_tokens_per_s / alone.rates.decode_tokens_per_s,
         .prompt_ratio = together.rates.prefill_tokens_per_s / alone.rates.prefill_tokens_per_s,
         .train_ratio = train_together / train_alone,
-        .memory_ratio = memory_together / memory_alone};
+        .memory_ratio = memory_together / memory_alone,
+        .memory_share_alone = share_of(alone, memory_alone),
+        .memory_share_together = share_of(together, memory_together)};
 }
 
 }  // namespace swarm::bench
