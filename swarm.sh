@@ -193,18 +193,34 @@ make_scratch() {
     trap 'rm -rf "$scratch"' EXIT
 }
 
-fetch_readers() {
-    [[ ! -e $cache/$readers ]] || return 0
-    may_fetch "PyPI: ${readers_wheels[*]%% *}"
-    say "downloading programs that read files of runs or ask the API (29 MB) -> $cache/$readers"
+# fetch_programs NAME WHAT WHEEL...: makes an environment of Python from exactly these wheels.
+fetch_programs() {
+    local name=$1 what=$2
+    shift 2
+    [[ ! -e $cache/$name ]] || return 0
+    may_fetch "PyPI: ${*%% *}"
+    say "downloading $what -> $cache/$name"
     make_scratch
-    /usr/bin/python3 -m venv "$scratch/$readers"
-    printf '%s\n' "${readers_wheels[@]}" >"$scratch/wheels"
-    "$scratch/$readers/bin/pip" --disable-pip-version-check -q install --no-deps \
+    /usr/bin/python3 -m venv "$scratch/$name"
+    printf '%s\n' "$@" >"$scratch/wheels"
+    "$scratch/$name/bin/pip" --disable-pip-version-check -q install --no-deps \
         --only-binary :all: --require-hashes -r "$scratch/wheels" ||
-        stop "pip could not install: ${readers_wheels[*]%% *}"
-    publish "$readers"
+        stop "pip could not install: ${*%% *}"
+    publish "$name"
     rm -rf "$scratch"
+}
+
+fetch_readers() {
+    fetch_programs "$readers" "programs that read files of runs or ask the API (29 MB)" \
+        "${readers_wheels[@]}"
+}
+
+# It invents requests from the API's own description.
+fetch_schemathesis() {
+    local wheels
+    mapfile -t wheels < <(grep -v '^#' tests/process/api/schemathesis.txt)
+    fetch_programs schemathesis-4 "PyPI's schemathesis, which invents requests (13 MB)" \
+        "${wheels[@]}"
 }
 
 fetch_vocabularies() {
@@ -317,6 +333,7 @@ verb_test() {
     timed download fetch_all
     timed readers fetch_readers
     ((!long)) || timed vocabularies fetch_vocabularies
+    ((!long)) || timed schemathesis fetch_schemathesis
     timed model fetch_model "$main"
     timed "$main-build" build "$main"
     timed "$main" run_tests "$main" "${selection[@]}"

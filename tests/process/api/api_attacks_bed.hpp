@@ -46,18 +46,22 @@ class ApiAttacksTest : public testing::Test {
         return api;
     }
 
+    /// Returns the URL that the API printed, without its path.
+    static std::string url_of(const Program& api) {
+        const std::string err = api.err();
+        const std::size_t begin = err.find(" at http") + 4;
+        return err.substr(begin, err.find("/v1;") - begin);
+    }
+
     /// Runs a script of this folder with the API's URL and process; its lines become the test's.
     static void run(
         const std::string& script, const Program& api, const std::string& more, std::ostream& out
     ) {
-        const std::string err = api.err();
-        const std::size_t begin = err.find(" at http") + 4;
-        const std::string url = err.substr(begin, err.find("/v1;") - begin);
         const TemporaryFolder place;
         const std::filesystem::path lines = place.path() / "lines.txt";
         const std::string command = "python3 -B " + source_dir() + "/tests/process/api/" + script +
-                                    " " + url + " " + std::to_string(api.pid()) + more + " > " +
-                                    lines.string() + " 2>&1";
+                                    " " + url_of(api) + " " + std::to_string(api.pid()) + more +
+                                    " > " + lines.string() + " 2>&1";
         const int status = std::system(command.c_str());
         const std::string told = read_text(lines);
         out << told;
