@@ -1,6 +1,6 @@
 // The likeliest tokens by log-softmax over logits, best first; ties are in token order.
 // Errors: none. The result is empty when a logit is not finite, because such scores have no order
-// and the receiver would refuse them. Threading: pure functions. Cost: O(V log count).
+// and the receiver would refuse them. Threading: pure functions. Cost: three passes over V.
 #pragma once
 
 #include "swarm/protocol/message.hpp"
