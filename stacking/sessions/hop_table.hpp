@@ -241,6 +241,7 @@ class HopTable {
     KeptCaches kept_;
     std::deque<Key> ready_;  // hops with queued rows and none on the device, each once
     bool device_busy_ = false;
+    bool has_read_ = false;                       // the call before was one of texts that are read
     std::optional<ExpertCalls> experts_;          // nothing: no experts are elsewhere
     std::shared_ptr<DeviceCall> waiting_call_{};  // waits for experts
     std::set<std::uint32_t> told_absent_{};       // experts whose absence was logged

@@ -239,19 +239,27 @@ CallPiece HopTable::next_piece(Key key, Hop& hop) const {
     return piece;
 }
 
-/// Takes either the rows of the oldest prompt alone, or tokens, with their guesses, of as many hops
-/// as a batch has room for. The hops of a batch are all first hops, which take tokens, or all later
-/// hops.
+/// Takes frames of one kind, rows of texts that are read or tokens with their guesses, of as many
+/// hops as a call has room for, the oldest first. The hops of a call are all first hops, which take
+/// tokens, or all later hops.
 DeviceCall HopTable::next_call() {
+    const auto reads = [this](Key key) { return hops_.at(key).queue.front().is_reading(); };
+    auto at = ready_.begin();
+    if (has_read_) {
+        // Texts that are under way wait for one call of newcomers, however many of these there are.
+        const auto token = std::ranges::find_if_not(ready_, reads);
+        at = token != ready_.end() ? token : at;
+    }
+    has_read_ = reads(*at);
+    const bool reading = has_read_;
+    const bool tokens = at->second == 0;
     DeviceCall call;
-    const bool reading = hops_.at(ready_.front()).queue.front().is_reading();
-    const bool tokens = ready_.front().second == 0;
-    for (auto at = ready_.begin(); at != ready_.end();) {
+    while (at != ready_.end()) {
         Hop& hop = hops_.at(*at);
         const RowFrame& frame = hop.queue.front();
         const bool fits =
             call.pieces.empty() || call.rows + frame.rows <= protocol::kSessionBatchMax;
-        if (!fits || (!reading && (frame.is_reading() || (at->second == 0) != tokens))) {
+        if (!fits || frame.is_reading() != reading || (at->second == 0) != tokens) {
             ++at;
             continue;
         }
@@ -260,9 +268,6 @@ DeviceCall HopTable::next_call() {
         hop.in_flight_from = frame.position;
         call.pieces.push_back(next_piece(*at, hop));
         at = ready_.erase(at);
-        if (reading) {
-            break;
-        }
     }
     return call;
 }

@@ -1,6 +1,8 @@
 // When a call waits for more tokens: those of sessions that are together share one call.
 #include "tests/unit/stacking_sessions/hop_bench.hpp"
 
+#include <utility>
+
 namespace stacking::sessions {
 namespace {
 
@@ -86,6 +88,37 @@ TEST_F(GatheredTokens, APromptIsReadAtOnce) {
     take(kClient, open(1, 99));
     EXPECT_EQ(send(99, 0, 3), 1U);
     EXPECT_EQ(send(kOtherSession, 2), 0U);
+}
+
+TEST_F(GatheredTokens, ATextUnderWayWaitsForOneCallOfNewcomers) {
+    node::Outbox out;
+    const auto send_only = [&](std::uint64_t session, std::uint32_t position, std::uint32_t count) {
+        SessionRows message = rows(position, count);
+        message.id.session = session;
+        table_->take(kClient, message, node::Payload(), {now_, out});
+    };
+    /// Ends the device's call, and returns its rows.
+    const auto end_call = [&] {
+        const std::uint64_t before = compute_->rows();
+        node::Outbox later;
+        for (const node::Action& action : out.actions) {
+            if (const auto* compute = std::get_if<node::Compute>(&action)) {
+                compute->work->run();
+                table_->computed(compute->job, {now_, later});
+            }
+        }
+        out = std::move(later);
+        return compute_->rows() - before;
+    };
+    for (const std::uint64_t newcomer : {90U, 91U, 92U}) {
+        take(kClient, open(1, newcomer));
+        send_only(newcomer, 0, 3);
+    }
+    send_only(kSession, 2, 1);
+    EXPECT_EQ(end_call(), 3U);
+    EXPECT_EQ(end_call(), 1U) << "the token is not last, though it came last";
+    EXPECT_EQ(end_call(), 6U) << "short texts share a call";
+    EXPECT_EQ(compute_->gaps(), 0U);
 }
 
 TEST_F(GatheredTokens, ASessionThatIsAloneAgainWaitsForNobody) {
