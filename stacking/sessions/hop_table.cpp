@@ -279,7 +279,7 @@ void HopTable::take(PeerId from, const protocol::SessionClose& close, node::Turn
 void HopTable::remove(Hops::iterator at, node::Turn turn) {
     std::erase(ready_, at->first);
     kept_bytes_ -= at->second.kept_bytes;
-    gather_.forget(at->second.answered);
+    gather_.forget(at->first.first, at->second.returns);
     device_.submit(turn, 0, [compute = options_.compute, cache = at->second.cache] {
         compute->drop(cache);
     });

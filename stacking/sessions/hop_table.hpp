@@ -155,7 +155,7 @@ class HopTable {
         std::vector<TokenId> text{};          // tokens at positions from 0, where a draw reads them
         std::map<std::uint32_t, double> judged{};  // position -> log-probability of the text so far
         TimePoint told_at{};                       // time of the last SessionOpened
-        TokenGather::Answered answered{};
+        TokenGather::Returns returns{};
         TimePoint expires{};
         std::uint64_t network = 0;               // the client's
         std::optional<TimePoint> client_gone{};  // since then the client has had no link here

@@ -158,7 +158,7 @@ void HopTable::take(
     hop.queued_upto = rows.position + rows.rows;
     hop.guessed = rows.guessed;
     if (!frame->is_reading()) {
-        gather_.came(key.first, ready_.empty(), hop.answered, turn.now);
+        gather_.came(key.first, ready_.empty(), hop.returns, turn.now);
     }
     hop.queue.push_back(std::move(*frame));
     if (hop.queue.size() == 1) {
@@ -302,7 +302,7 @@ void HopTable::finish(DeviceCall& call, node::Turn turn) {
         if (!reading) {
             price_.add(call.rows, turn.now - call.begun);
         }
-        gather_.ended(turn.now - call.begun, turn.now);
+        gather_.ended(reading ? 0 : call.rows, turn.now - call.begun, turn.now);
     }
     const std::size_t texts = call.pieces.size() + ready_.size();
     for (CallPiece& piece : call.pieces) {
@@ -332,7 +332,7 @@ void HopTable::finish(CallPiece& piece, std::size_t texts, node::Turn turn) {
     const bool exits = !hop.is_last() && has_best && best >= piece.exit_threshold;
     hop.computed += piece.frame.rows;
     if (piece.frame.wanted) {
-        gather_.answered(hop.answered, turn.now);
+        gather_.answered(piece.key.first, hop.returns, turn.now);
         hop.hop_us = std::move(piece.frame.hop_us);
         hop.hop_us.resize(std::min<std::size_t>(hop.hop_us.size(), hop.open.id.hop));
         hop.hop_us.push_back(microseconds(turn.now - piece.frame.came));

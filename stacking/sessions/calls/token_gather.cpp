@@ -3,16 +3,22 @@
 #include <algorithm>
 
 namespace stacking::sessions {
+namespace {
 
 using swarm::Duration;
 using swarm::TimePoint;
 
-void TokenGather::came(std::uint64_t session, bool first, Answered& hop, TimePoint now) {
-    if (hop) {
-        const double took_s = swarm::in_seconds(now - *hop);
-        return_s_ += (took_s < return_s_ ? kQuickWeight : kSlowWeight) * (took_s - return_s_);
-        forget(hop);
+Duration of_seconds(double s) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
+}
+
+}  // namespace
+
+void TokenGather::came(std::uint64_t session, bool first, Returns& hop, TimePoint now) {
+    if (hop.answered) {
+        hop.took = now - *hop.answered;
     }
+    forget(session, hop);
     if (last_of_ && *last_of_ != session) {
         before_at_ = last_at_;
     }
@@ -23,20 +29,24 @@ void TokenGather::came(std::uint64_t session, bool first, Answered& hop, TimePoi
     }
 }
 
-void TokenGather::answered(Answered& hop, TimePoint now) {
-    unreturned_ += hop ? 0 : 1;
-    hop = now;
+void TokenGather::answered(std::uint64_t session, Returns& hop, TimePoint now) {
+    hop.answered = now;
+    if (hop.took && *hop.took <= kTogether) {
+        expected_[session] = now + *hop.took;
+    }
 }
 
-void TokenGather::ended(Duration call, TimePoint now) {
-    const std::chrono::duration<double> wait(2 * return_s_);
-    const bool pays = wait <= kMost && wait <= kReturnPart * std::chrono::duration<double>(call);
-    returns_until_ = pays ? now + std::chrono::duration_cast<Duration>(wait) : TimePoint{};
+void TokenGather::ended(std::size_t rows, Duration call, TimePoint now) {
+    if (rows > 0) {
+        pace_.add(rows, call);
+    }
+    since_ = now;
+    std::erase_if(expected_, [now](const auto& session) { return session.second < now - kMost; });
 }
 
-void TokenGather::forget(Answered& hop) {
-    unreturned_ -= hop ? 1 : 0;
-    hop.reset();
+void TokenGather::forget(std::uint64_t session, Returns& hop) {
+    hop.answered.reset();
+    expected_.erase(session);
 }
 
 bool TokenGather::is_shared() const {
@@ -44,8 +54,19 @@ bool TokenGather::is_shared() const {
 }
 
 TimePoint TokenGather::until() const {
-    const TimePoint gathered = std::min(last_at_ + kGap, since_ + kMost);
-    return unreturned_ > 0 ? std::max(gathered, returns_until_) : gathered;
+    const double shortest_s = pace_.shortest_s();
+    const double slow_s = pace_.slow_s();
+    const double pays_s = kWaitPart * pace_.saved_part() * shortest_s + kWaitOfSlow * slow_s;
+    const Duration wait = std::min(kMost, of_seconds(pays_s));
+    const TimePoint end = since_ + wait;
+    const Duration late = of_seconds(kLatePart * shortest_s + kLateOfSlow * slow_s);
+    TimePoint gathered = std::min(last_at_ + of_seconds(kGapPart * shortest_s), end);
+    for (const auto& [session, expected] : expected_) {
+        if (expected + late <= end) {
+            gathered = std::max(gathered, expected + late);
+        }
+    }
+    return gathered;
 }
 
 }  // namespace stacking::sessions

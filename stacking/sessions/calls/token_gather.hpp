@@ -1,38 +1,45 @@
 // Decides how long a call of the device waits for further tokens, so that those of sessions which
 // are together share a call: a call reads the weights once, for one token or for all.
-// Tokens of several sessions that travel together come within kGap of each other; a call waits for
-// the next one so long, and for all of them kMost. Where sessions send their next tokens soon after
-// they are answered, a token that came during a call waits for them, too: else it would have each
-// second call for itself, for ever.
-// Invariant: nothing waits longer than kMost. Threading: single strand. Cost: O(1). Source: own.
+// A session that was answered is expected again after as long as it took the last time. A call
+// waits for those that are expected within a part of its time; and where calls are slow because
+// others compute on this machine, within three times that delay: all of them take turns then, and
+// fewer calls with more tokens make everybody quicker. Tokens that nobody expects are waited for
+// as long as those that travel together are apart.
+// Invariant: nothing waits longer than kMost. Threading: single strand.
+// Cost: O(sessions that were answered within kTogether). Source: own.
 #pragma once
 
+#include "stacking/sessions/calls/call_pace.hpp"
 #include "swarm/base/units.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 
 namespace stacking::sessions {
 
 class TokenGather {
  public:
-    static constexpr swarm::Duration kGap = std::chrono::microseconds(500);
-    static constexpr swarm::Duration kMost = std::chrono::milliseconds(3);
+    static constexpr swarm::Duration kMost = std::chrono::milliseconds(50);
     /// Calls wait only where another session's token came so lately.
     static constexpr swarm::Duration kTogether = std::chrono::seconds(1);
 
-    /// Time of a hop's last answer, until its next rows come.
-    using Answered = std::optional<swarm::TimePoint>;
+    /// The returns of a hop's session.
+    struct Returns {
+        std::optional<swarm::TimePoint> answered{};  // when, until its next token comes
+        std::optional<swarm::Duration> took{};       // from the last answer to the next token
+    };
 
     /// Takes a token. `first`: none waits for a call.
-    void came(std::uint64_t session, bool first, Answered& hop, swarm::TimePoint now);
+    void came(std::uint64_t session, bool first, Returns& hop, swarm::TimePoint now);
 
     /// Takes the answer to a token.
-    void answered(Answered& hop, swarm::TimePoint now);
-    /// Takes the end of a call, after the answers that it gave.
-    void ended(swarm::Duration call, swarm::TimePoint now);
-    /// Waits for no more rows of the hop.
-    void forget(Answered& hop);
+    void answered(std::uint64_t session, Returns& hop, swarm::TimePoint now);
+    /// Takes the end of a call. `rows`: tokens and guesses, and 0 where it read prompts.
+    void ended(std::size_t rows, swarm::Duration call, swarm::TimePoint now);
+    /// Waits for no more tokens of the hop.
+    void forget(std::uint64_t session, Returns& hop);
 
     /// Whether another session's token came lately.
     [[nodiscard]] bool is_shared() const;
@@ -40,20 +47,21 @@ class TokenGather {
     [[nodiscard]] swarm::TimePoint until() const;
 
  private:
-    /// Returns are waited for twice their mean time, if that is at most this part of the last call.
-    static constexpr double kReturnPart = 0.25;
-    /// Weights of a return in the mean, by whether it was quicker or slower than that: on a machine
-    /// that also runs the client, returns are slow while the device computes.
-    static constexpr double kQuickWeight = 0.5;
-    static constexpr double kSlowWeight = 0.02;
+    /// Parts of the shortest call: what tokens that travel together are apart, how much later than
+    /// expected a session may come, and how long sessions are waited for.
+    static constexpr double kGapPart = 0.05;
+    static constexpr double kLatePart = 0.05;
+    static constexpr double kWaitPart = 0.3;
+    /// The same in parts of the time that others on this machine cost a call.
+    static constexpr double kLateOfSlow = 0.5;
+    static constexpr double kWaitOfSlow = 3;
 
+    CallPace pace_{};
     std::optional<std::uint64_t> last_of_{};       // the session whose token came last
     swarm::TimePoint last_at_{};                   // when it came
     std::optional<swarm::TimePoint> before_at_{};  // when one of another session came last
-    swarm::TimePoint since_{};                     // since then tokens wait for a call
-    double return_s_ = 1;                          // mean time from an answer to the next token
-    std::uint32_t unreturned_ = 0;                 // hops with an answer and no next token
-    swarm::TimePoint returns_until_{};             // they are waited for until then
+    swarm::TimePoint since_{};                     // tokens wait for the device since then
+    std::map<std::uint64_t, swarm::TimePoint> expected_{};  // sessions that were answered
 };
 
 }  // namespace stacking::sessions

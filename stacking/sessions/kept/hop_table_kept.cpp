@@ -75,7 +75,7 @@ bool HopTable::keep(Hops::iterator at, std::span<const std::uint64_t> names, nod
         compute->shrink(cache, positions);
     });
     std::erase(ready_, at->first);
-    gather_.forget(at->second.answered);
+    gather_.forget(at->first.first, at->second.returns);
     hops_.erase(at);
     for (const KeptCaches::Kept& superfluous : kept_.add(std::move(kept))) {
         drop(superfluous, turn);

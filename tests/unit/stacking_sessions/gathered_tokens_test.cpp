@@ -11,6 +11,7 @@ constexpr std::uint64_t kOtherSession = kSession + 1;
 class GatheredTokens : public HopTableTest {
  protected:
     GatheredTokens() {
+        call_time_ = 10ms;
         for (const std::uint64_t session : {kSession, kOtherSession}) {
             take(kClient, open(1, session));
             send(session, 0, 2);
@@ -31,6 +32,7 @@ class GatheredTokens : public HopTableTest {
         for (const node::Action& action : out.actions) {
             if (const auto* compute = std::get_if<node::Compute>(&action)) {
                 compute->work->run();
+                now_ += call_time_;
                 node::Outbox later;
                 table_->computed(compute->job, {now_, later});
             }
@@ -58,29 +60,38 @@ TEST_F(GatheredTokens, TokensOfTwoSessionsShareACall) {
     send(kSession, 2);
     now_ += 10ms;
     EXPECT_EQ(send(kOtherSession, 2), 0U);
-    EXPECT_EQ(table_->next_deadline(), now_ + TokenGather::kGap);
-    now_ += TokenGather::kGap / 2;
+    const TimePoint until = table_->next_deadline();
+    EXPECT_GT(until, now_);
+    EXPECT_LT(until, now_ + 1ms);
+    now_ += (until - now_) / 2;
     EXPECT_EQ(send(kSession, 3), 0U) << "each one lets the next one come";
+    EXPECT_GT(table_->next_deadline(), until);
     EXPECT_EQ(wake(), 0U);
-    now_ += TokenGather::kGap;
+    now_ = table_->next_deadline();
     EXPECT_EQ(wake(), 1U);
     EXPECT_EQ(compute_->gaps(), 0U);
     EXPECT_EQ(send(kOtherSession, 3) + send(kSession, 4), 0U) << "both were in the call";
 }
 
 TEST_F(GatheredTokens, NoneWaitsLong) {
+    constexpr std::uint64_t kFurther = 20;
+    for (std::uint64_t i = 1; i <= kFurther; ++i) {
+        take(kClient, open(1, kOtherSession + i));
+    }
     send(kSession, 2);
     EXPECT_EQ(send(kOtherSession, 2), 0U);
     const TimePoint since = now_;
-    std::uint64_t third = kOtherSession;
-    while (now_ + TokenGather::kGap / 2 < since + TokenGather::kMost) {
-        now_ += TokenGather::kGap / 2;
-        take(kClient, open(1, ++third));
-        SessionRows token = rows(0, 1);
-        token.id.session = third;
-        take_rows(kClient, token);
-        EXPECT_LE(table_->next_deadline(), since + TokenGather::kMost);
+    std::uint64_t came = 0;
+    for (; came < kFurther; ++came) {
+        EXPECT_LT(table_->next_deadline(), since + call_time_ / 2);
+        now_ += 400us;
+        if (wake() > 0) {
+            break;
+        }
+        EXPECT_EQ(send(kOtherSession + 1 + came, 0), 0U);
     }
+    EXPECT_GT(came, 1U);
+    EXPECT_LT(came, kFurther) << "they came without end";
 }
 
 TEST_F(GatheredTokens, APromptIsReadAtOnce) {
@@ -124,11 +135,11 @@ TEST_F(GatheredTokens, ATextUnderWayWaitsForOneCallOfNewcomers) {
 TEST_F(GatheredTokens, ASessionThatIsAloneAgainWaitsForNobody) {
     send(kSession, 2);
     EXPECT_EQ(send(kOtherSession, 2), 0U);
-    now_ += TokenGather::kGap;
-    wake();
+    now_ = table_->next_deadline();
+    EXPECT_EQ(wake(), 1U);
     now_ += 2 * TokenGather::kTogether;
     send(kSession, 3);
-    now_ += TokenGather::kGap;
+    now_ += 10ms;
     wake();
     now_ += 10ms;
     EXPECT_EQ(send(kSession, 4), 1U);

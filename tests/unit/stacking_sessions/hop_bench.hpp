@@ -79,6 +79,7 @@ class HopTableTest : public testing::Test {
                 if (const auto* compute = std::get_if<node::Compute>(&action)) {
                     compute->work->run();
                     if (compute->answered) {
+                        now_ += call_time_;
                         table_->computed(compute->job, {now_, later});
                     }
                 }
@@ -106,6 +107,7 @@ class HopTableTest : public testing::Test {
     }
 
     TimePoint now_{};
+    swarm::Duration call_time_{};  // each call of the device takes it
     LinkBook links_;
     protocol::LayerRange layers_;
     std::shared_ptr<OracleSessionCompute> compute_;
