@@ -83,6 +83,17 @@ TEST_F(ApiLoad, EightUsersOfThreePeers) {
     run_clients("alone");
 }
 
+/// Weights of fp32 take most of a call's time, so users who share calls gain most.
+TEST_F(ApiLoad, EightUsersInFp32) {
+    start({"--weights", "fp32"});
+    run_clients("alone");
+}
+
+TEST_F(ApiLoad, EightUsersOfThreePeersInFp32) {
+    start({"--weights", "fp32"}, "3");
+    run_clients("alone");
+}
+
 /// Some kill comes every 7 s and some freeze every 11 s; a tenth of the clients hang up.
 TEST_F(ApiLoad, TwoHundredStreamsOutliveTheirPeers) {
     start({"--kill-every", "7s", "--freeze-every", "11s"});
