@@ -116,6 +116,7 @@ class Evaluation {
         figures_.adapter = options.adapter;
         figures_.weights = options.weights;
         figures_.exits_at = options.exits_at;
+        figures_.exit_cost = options.exit_cost;
         figures_.stages = options.stages;
         figures_.path = options.path;
     }
@@ -142,15 +143,17 @@ class Evaluation {
     [[nodiscard]] EvalFigures& figures() { return figures_; }
 
  private:
-    /// Takes the exits of a run's training where --exit comes without --exits-at.
+    /// Takes the exits of a run's training where none are named.
     Result<> find_exits() {
-        if (options_.exits.empty() || !figures_.exits_at.empty()) {
+        const bool asks = !options_.exits.empty() || options_.exit_cost.has_value();
+        if (!asks || !figures_.exits_at.empty()) {
             return {};
         }
         SWARM_TRY(figures_.exits_at, trained_exits(options_.model));
         if (figures_.exits_at.empty()) {
             return usage(
-                "--exit: " + options_.model +
+                std::string(options_.exits.empty() ? "--exit-cost: " : "--exit: ") +
+                options_.model +
                 " was not trained with exits (train.exits); --exits-at says behind which layers"
             );
         }
@@ -186,7 +189,8 @@ class Evaluation {
         if (figures_.texts.size() > 1) {
             std::cout << to_row(sum_of(figures_.texts)) << std::flush;
         }
-        std::cout << exit_table(figures_.exits_at, sum_of(figures_.texts)) << std::flush;
+        std::cout << exit_table(figures_.exits_at, figures_.exit_cost, sum_of(figures_.texts))
+                  << std::flush;
         return {};
     }
 
@@ -211,12 +215,17 @@ class Evaluation {
         }
         TextFigures figures{.name = source.name, .lost = source.encoded.lost};
         figures.exits = no_exits(options_.exits, figures_.exits_at.size());
+        if (options_.exit_cost) {
+            figures.tried = no_exits(tried_thresholds(), figures_.exits_at.size());
+        }
         EvalProgress progress(console_, source.name, "tokens", tokens.size() - first);
         const auto take = [&](std::span<const double> log_probabilities) {
-            if (!figures.exits.empty() && !log_probabilities.empty()) {
+            if (!figures_.exits_at.empty() && !log_probabilities.empty()) {
                 const auto targets =
                     tokens.subspan(first + figures.tokens, log_probabilities.size());
-                add_exits(figures.exits, {model.stages->exits(), log_probabilities, targets});
+                const SaidAtExits said{model.stages->exits(), log_probabilities, targets};
+                add_exits(figures.exits, said);
+                add_exits(figures.tried, said);
             }
             for (const double each : log_probabilities) {
                 figures.nats -= each;

@@ -21,6 +21,7 @@ struct EvalOptions {
     /// Numbers of layers behind which the head answers, too; empty: those of the run's training.
     std::vector<std::uint32_t> exits_at{};
     std::vector<double> exits{};            // probabilities at which a token's path ends there
+    std::optional<double> exit_cost;  // percent of the loss that exits may add; none: not asked
     std::optional<std::uint32_t> context;  // tokens of a window; none: 1024, or the model's context
     std::optional<std::uint32_t> stride;   // none: half the context
     std::string weights = "as-is";

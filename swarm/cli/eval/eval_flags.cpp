@@ -16,6 +16,7 @@ examples:
   swarm eval model.gguf --text emma.txt --context 2048 --stride 512 --weights int8
   swarm eval smollm2 --adapter adapters --text emma.txt
   swarm eval runs/whole --text emma.txt --exit 0.5,0.7,0.9   # trained with exits (train.exits)
+  swarm eval runs/whole --text emma.txt --exit-cost 1        # how many may leave early for 1 %
   swarm eval smollm2 --text emma.txt --exits-at 20,25 --exit 0.9
   swarm eval smollm2 --tasks all
   swarm eval smollm2 --tasks copy,facts --text emma.txt
@@ -24,29 +25,34 @@ A token is scored once, with at least context - stride tokens before it, but at 
 Ctrl-C ends with the figures so far.)";
 
 constexpr std::uint32_t kContextMost = 1U << 20;
+constexpr double kCostMost = 100;  // percent of the loss
 
 void add_exit_flags(CLI::App& app, EvalOptions& eval) {
-    CLI::Option* const places =
-        app.add_option(
-               "--exits-at",
-               eval.exits_at,
-               "numbers of layers behind which the head answers, too (those of a run's train.exits)"
-        )
-            ->delimiter(',')
-            ->type_name("LAYERS,...")
-            ->allow_extra_args(false);
-    CLI::Option* const exits =
-        app.add_option(
-               "--exit",
-               eval.exits,
-               "probabilities at which a token's path ends at an exit: what is answered where, at "
-               "which loss"
-        )
-            ->delimiter(',')
-            ->type_name("P,...")
-            ->allow_extra_args(false)
-            ->check(number_within(0, 1));
-    places->needs(exits);
+    app.add_option(
+           "--exits-at",
+           eval.exits_at,
+           "numbers of layers behind which the head answers, too (those of a run's train.exits)"
+    )
+        ->delimiter(',')
+        ->type_name("LAYERS,...")
+        ->allow_extra_args(false);
+    app.add_option(
+           "--exit",
+           eval.exits,
+           "probabilities at which a token's path ends at an exit: what is answered where, at "
+           "which loss"
+    )
+        ->delimiter(',')
+        ->type_name("P,...")
+        ->allow_extra_args(false)
+        ->check(number_within(0, 1));
+    app.add_option(
+           "--exit-cost",
+           eval.exit_cost,
+           "find the probability at which most tokens leave early for at most so much more loss"
+    )
+        ->type_name("PERCENT")
+        ->check(number_within(0, kCostMost));
 }
 
 std::string names_of_tasks() {
@@ -86,11 +92,13 @@ void add_eval(CLI::App& program, const OnChosen& on_chosen) {
     app.add_option("--stages", options->stages, "stages of the model, for --path")
         ->check(CLI::Range(1U, protocol::kHopsMax))
         ->capture_default_str()
-        ->excludes("--exit");
+        ->excludes("--exit")
+        ->excludes("--exit-cost");
     app.add_option("--path", options->path, "A,B,...: stages in this order (default: each once)")
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->excludes("--exit");
+        ->excludes("--exit")
+        ->excludes("--exit-cost");
     add_adapter(app, options->adapter);
     add_weights(app, options->weights);
     add_threads(app, "threads that compute; no bit depends on it (auto)", options->threads);
@@ -99,8 +107,14 @@ void add_eval(CLI::App& program, const OnChosen& on_chosen) {
         if (options->texts.empty() && options->tasks.empty()) {
             throw CLI::ValidationError("eval", "wants --text FILE or --tasks " + names_of_tasks());
         }
-        if (!options->exits.empty() && options->texts.empty()) {
-            throw CLI::ValidationError("--exit", "wants --text FILE");
+        const bool asks_exits = !options->exits.empty() || options->exit_cost.has_value();
+        if (!options->exits_at.empty() && !asks_exits) {
+            throw CLI::ValidationError("--exits-at", "wants --exit P or --exit-cost PERCENT");
+        }
+        if (asks_exits && options->texts.empty()) {
+            throw CLI::ValidationError(
+                options->exits.empty() ? "--exit-cost" : "--exit", "wants --text FILE"
+            );
         }
         for (const std::string& name : options->tasks) {
             if (name != kAllTasks && find_task(name) == nullptr) {

@@ -22,15 +22,31 @@ json::value finite_or_null(double value) {
     return std::isfinite(value) ? json::value(value) : json::value(nullptr);
 }
 
+json::object exit_as_json(const ExitFigures& one) {
+    return {
+        {"probability", one.threshold},
+        {"tokens", json::array(one.tokens.begin(), one.tokens.end())},
+        {"loss", finite_or_null(one.loss())}};
+}
+
 json::array exits_as_json(const std::vector<ExitFigures>& exits) {
     json::array list;
     for (const ExitFigures& one : exits) {
-        list.push_back(json::object{
-            {"probability", one.threshold},
-            {"tokens", json::array(one.tokens.begin(), one.tokens.end())},
-            {"loss", finite_or_null(one.loss())}});
+        list.push_back(exit_as_json(one));
     }
     return list;
+}
+
+constexpr double kPercent = 0.01;
+
+/// The exits that keep to the cost.
+std::optional<ExitFigures> found_exits(std::optional<double> exit_cost, const TextFigures& text) {
+    return most_early(text.tried, text.loss(), kPercent * exit_cost.value_or(0));
+}
+
+json::value found_as_json(std::optional<double> exit_cost, const TextFigures& text) {
+    const auto found = found_exits(exit_cost, text);
+    return found ? json::value(exit_as_json(*found)) : json::value(nullptr);
 }
 
 json::object text_as_json(const TextFigures& text) {
@@ -43,6 +59,13 @@ json::object text_as_json(const TextFigures& text) {
         {"seconds", text.seconds},
         {"tokens_per_s", text.tokens_per_s()},
         {"exits", exits_as_json(text.exits)}};
+}
+
+json::object all_as_json(const EvalFigures& figures) {
+    const TextFigures all = sum_of(figures.texts);
+    json::object object = text_as_json(all);
+    object["exit_found"] = found_as_json(figures.exit_cost, all);
+    return object;
 }
 
 template <class... Values>
@@ -84,6 +107,7 @@ TextFigures sum_of(const std::vector<TextFigures>& texts) {
         all.lost += text.lost;
         all.finished = all.finished && text.finished;
         add_exits(all.exits, text.exits);
+        add_exits(all.tried, text.tried);
     }
     return all;
 }
@@ -113,8 +137,12 @@ std::string to_row(const TextFigures& text) {
            printable(text.name) + (text.finished ? "" : " (so far)") + "\n";
 }
 
-std::string exit_table(const std::vector<std::uint32_t>& exits_at, const TextFigures& text) {
-    if (text.exits.empty()) {
+std::string exit_table(
+    const std::vector<std::uint32_t>& exits_at,
+    std::optional<double> exit_cost,
+    const TextFigures& text
+) {
+    if (text.exits.empty() && text.tried.empty()) {
         return "";
     }
     std::string table = "   exit at";
@@ -122,13 +150,28 @@ std::string exit_table(const std::vector<std::uint32_t>& exits_at, const TextFig
         table += eval_line("%11s %-3u", "behind", layers);
     }
     table += "       at end  nats/token     change\n";
-    for (const ExitFigures& one : text.exits) {
+    std::vector<ExitFigures> rows = text.exits;
+    const auto found = found_exits(exit_cost, text);
+    if (found) {
+        rows.push_back(*found);
+    }
+    for (const ExitFigures& one : rows) {
         table += eval_line("%10.4g", one.threshold);
         for (std::size_t place = 0; place < one.tokens.size(); ++place) {
             table += eval_line("%11.1f %%  ", 100 * one.share(place));
         }
         const double change = quotient(one.loss() - text.loss(), text.loss());
         table += eval_line("%10.4f  %+8.2f %%\n", one.loss(), 100 * change);
+    }
+    if (found) {
+        table += eval_line(
+            "at %.4g %.1f %% leave early, the most for at most %+.4g %%\n",
+            found->threshold,
+            100 * found->early(),
+            *exit_cost
+        );
+    } else if (exit_cost) {
+        table += eval_line("no probability keeps the change to %+.4g %%\n", *exit_cost);
     }
     return table;
 }
@@ -182,8 +225,9 @@ std::string to_json(const EvalFigures& figures) {
         {"context", any ? json::value(figures.context) : json::value(nullptr)},
         {"stride", any ? json::value(figures.stride) : json::value(nullptr)},
         {"exits_at", json::array(figures.exits_at.begin(), figures.exits_at.end())},
+        {"exit_cost", figures.exit_cost ? json::value(*figures.exit_cost) : json::value(nullptr)},
         {"texts", std::move(texts)},
-        {"all", any ? json::value(text_as_json(sum_of(figures.texts))) : json::value(nullptr)},
+        {"all", any ? json::value(all_as_json(figures)) : json::value(nullptr)},
         {"tasks", std::move(tasks)},
         {"interrupted", figures.interrupted}};
     return json::serialize(document) + "\n";

@@ -6,6 +6,7 @@
 #include "swarm/cli/eval/tasks.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct TextFigures {
     std::uint64_t lost = 0;            // characters or bytes that have no token
     bool finished = true;              // false: Ctrl-C came before the last token
     std::vector<ExitFigures> exits{};  // by threshold
+    std::vector<ExitFigures> tried{};  // by tried_thresholds(); empty where no cost was asked
 
     /// Nats per token.
     [[nodiscard]] double loss() const;
@@ -55,6 +57,7 @@ struct EvalFigures {
     std::uint32_t context = 0;  // tokens of a window; 0: no text was asked for
     std::uint32_t stride = 0;
     std::vector<std::uint32_t> exits_at{};  // numbers of layers
+    std::optional<double> exit_cost{};      // percent of the loss that exits may add
     std::vector<TextFigures> texts;
     std::vector<TaskFigures> tasks;
     bool interrupted = false;
@@ -63,8 +66,12 @@ struct EvalFigures {
 // Lines of the tables, with their line feeds.
 std::string text_heading();
 std::string to_row(const TextFigures& text);
-/// The table of early exits; empty where none was asked for.
-std::string exit_table(const std::vector<std::uint32_t>& exits_at, const TextFigures& text);
+/// The table of early exits, whose last row keeps to the cost; empty where none was asked for.
+std::string exit_table(
+    const std::vector<std::uint32_t>& exits_at,
+    std::optional<double> exit_cost,
+    const TextFigures& text
+);
 std::string task_heading();
 std::string to_row(const TaskFigures& task);
 

@@ -37,6 +37,10 @@ double ExitFigures::share(std::size_t place) const {
     return all() > 0 ? static_cast<double>(tokens[place]) / static_cast<double>(all()) : 0;
 }
 
+double ExitFigures::early() const {
+    return all() > 0 ? 1 - share(tokens.size() - 1) : 0;
+}
+
 std::vector<ExitFigures> no_exits(std::span<const double> thresholds, std::size_t exits) {
     std::vector<ExitFigures> figures;
     for (const double threshold : thresholds) {
@@ -47,6 +51,9 @@ std::vector<ExitFigures> no_exits(std::span<const double> thresholds, std::size_
 
 void add_exits(std::vector<ExitFigures>& figures, const SaidAtExits& said) {
     SWARM_ASSERT(said.at_end.size() == said.targets.size());
+    if (figures.empty()) {
+        return;
+    }
     const std::size_t rows = said.targets.size();
     std::vector<Said> exits(said.logits.size());
     for (std::size_t row = 0; row < rows; ++row) {
@@ -79,6 +86,28 @@ void add_exits(std::vector<ExitFigures>& figures, const std::vector<ExitFigures>
             figures[i].tokens[place] += more[i].tokens[place];
         }
     }
+}
+
+std::vector<double> tried_thresholds() {
+    constexpr int kParts = 100;
+    std::vector<double> thresholds;
+    for (int part = 1; part < kParts; ++part) {
+        thresholds.push_back(static_cast<double>(part) / kParts);
+    }
+    return thresholds;
+}
+
+std::optional<ExitFigures> most_early(
+    std::span<const ExitFigures> tried, double loss_at_end, double cost
+) {
+    const ExitFigures* best = nullptr;
+    for (const ExitFigures& one : tried) {
+        const bool is_cheap = one.loss() <= loss_at_end * (1 + cost);
+        if (is_cheap && (best == nullptr || one.early() > best->early())) {
+            best = &one;
+        }
+    }
+    return best == nullptr ? std::nullopt : std::optional(*best);
 }
 
 }  // namespace swarm::cli

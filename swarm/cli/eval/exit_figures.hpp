@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct ExitFigures {
     [[nodiscard]] double loss() const;
     /// The share of the tokens that were answered at exit `place`; the end follows the last one.
     [[nodiscard]] double share(std::size_t place) const;
+    /// The share of the tokens that were answered before the end.
+    [[nodiscard]] double early() const;
 };
 
 /// Figures of no token. `exits`: their number without the end.
@@ -36,10 +39,19 @@ struct SaidAtExits {
     std::span<const stacking::TokenId> targets;  // (R)
 };
 
-/// REQUIRES: as many exits as the figures have.
+/// Changes nothing where there are no figures. REQUIRES: as many exits as the figures have.
 void add_exits(std::vector<ExitFigures>& figures, const SaidAtExits& said);
 
 /// Adds figures of the same thresholds and exits.
 void add_exits(std::vector<ExitFigures>& figures, const std::vector<ExitFigures>& more);
+
+/// 0.01 to 0.99, the thresholds among which most_early() chooses.
+std::vector<double> tried_thresholds();
+
+/// The figures by which most tokens are answered early among those whose loss is at most
+/// (1 + cost) times the loss without exits; of equals the first. None where all cost more.
+std::optional<ExitFigures> most_early(
+    std::span<const ExitFigures> tried, double loss_at_end, double cost
+);
 
 }  // namespace swarm::cli

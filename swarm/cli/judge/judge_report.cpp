@@ -61,7 +61,7 @@ std::string verdict_of(const JudgedRecipe& recipe) {
     }
     if (!shares.empty()) {
         verdict += number(", %.0f %%", 100 * spread_of(shares).mean) +
-                   number(" leave early at %.1f", kEarlyAt) +
+                   number(" leave early for %.0f %%", 100 * kEarlyCost) +
                    number(": %+.4f", spread_of(losses).mean);
     }
     return verdict + (recipe.left_out.empty() ? "" : ", " + recipe.left_out);
@@ -146,6 +146,7 @@ std::string judge_json(const JudgeReport& report) {
                 {"sent_bytes", seed.sent_bytes},
                 {"parameters_per_token", seed.parameters},
                 {"tokens_per_s", seed.tokens_per_s},
+                {"early_probability", early_or_null(seed, &EarlyExits::probability)},
                 {"early_share", early_or_null(seed, &EarlyExits::share)},
                 {"early_more_loss", early_or_null(seed, &EarlyExits::more_loss)}};
             seeds.push_back(std::move(one));

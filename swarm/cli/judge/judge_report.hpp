@@ -9,12 +9,15 @@
 
 namespace swarm::cli {
 
-/// Tokens that are answered by an exit whose best token has at least the probability kEarlyAt.
-inline constexpr double kEarlyAt = 0.9;
+/// What early exits may add to the loss, as a part of it.
+inline constexpr double kEarlyCost = 0.01;
 
+/// The most tokens that may leave a model early at that cost; none where each probability costs
+/// more.
 struct EarlyExits {
-    double share = 0;      // tokens that do, out of all
-    double more_loss = 0;  // loss of all answers then, less that of the last layer's
+    double share = 0;        // tokens that do, out of all
+    double more_loss = 0;    // loss of all answers then, less that of the last layer's
+    double probability = 1;  // of an exit's best token, from which on it answers
 };
 
 /// One recipe with one seed.

@@ -13,7 +13,7 @@ using stacking::TokenId;
 using stacking::composition::WindowSizes;
 
 JudgedExits::JudgedExits(AloneModel model, std::size_t exits)
-    : model_(std::move(model)), figures_(no_exits(std::vector<double>{kEarlyAt}, exits)) {}
+    : model_(std::move(model)), tried_(no_exits(tried_thresholds(), exits)) {}
 
 Result<JudgedExits> JudgedExits::open(
     const std::filesystem::path& run, const std::vector<std::uint32_t>& exits
@@ -41,7 +41,7 @@ Result<> JudgedExits::add(std::span<const TokenId> tokens) {
     const auto take = [&](std::span<const double> log_probabilities) {
         if (!log_probabilities.empty()) {
             const auto targets = tokens.subspan(next, log_probabilities.size());
-            add_exits(figures_, {model_.stages->exits(), log_probabilities, targets});
+            add_exits(tried_, {model_.stages->exits(), log_probabilities, targets});
         }
         for (const double each : log_probabilities) {
             nats_at_end_ -= each;
@@ -55,10 +55,12 @@ Result<> JudgedExits::add(std::span<const TokenId> tokens) {
 }
 
 EarlyExits JudgedExits::sums() const {
-    const ExitFigures& all = figures_.front();
-    SWARM_ASSERT(all.all() > 0);
-    const double at_end = nats_at_end_ / static_cast<double>(all.all());
-    return {1 - all.share(all.tokens.size() - 1), all.loss() - at_end};
+    const std::uint64_t all = tried_.front().all();
+    SWARM_ASSERT(all > 0);
+    const double at_end = nats_at_end_ / static_cast<double>(all);
+    const auto found = most_early(tried_, at_end, kEarlyCost);
+    return found ? EarlyExits{found->early(), found->loss() - at_end, found->threshold}
+                 : EarlyExits{};
 }
 
 }  // namespace swarm::cli

@@ -1,6 +1,6 @@
-// How many held-out tokens leave a model with exits early, and what that costs.
-// Invariant: a token leaves by the first exit whose best token has at least the probability
-// kEarlyAt, as in `swarm eval --exit`.
+// How many held-out tokens may leave a model with exits early for a given cost.
+// Invariant: a token leaves by the first exit whose best token has at least some probability, as in
+// `swarm eval --exit`; the probability is the one of `swarm eval --exit-cost` for kEarlyCost.
 // Threading: the main thread, whose pool helps. Errors: those of the model, the texts and the
 // reader; Reject. Memory: the weights of the model; the scores of some rows, once per exit.
 #pragma once
@@ -41,7 +41,7 @@ class JudgedExits {
     JudgedExits(AloneModel model, std::size_t exits);
 
     AloneModel model_;
-    std::vector<ExitFigures> figures_;  // for one threshold
+    std::vector<ExitFigures> tried_;  // by tried_thresholds()
     double nats_at_end_ = 0;
 };
 

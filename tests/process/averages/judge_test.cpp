@@ -67,6 +67,11 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
         const json::value& early = recipe.at("seeds").at(0).at("early_share");
         EXPECT_EQ(early.is_null(), recipe.at("recipe").as_string() != "whole") << recipe;
         EXPECT_TRUE(early.is_null() || early.to_number<double>() <= 1) << recipe;
+        if (!early.is_null()) {
+            const json::value& seed = recipe.at("seeds").at(0);
+            const double more = seed.at("early_more_loss").to_number<double>();
+            EXPECT_LE(more / seed.at("mean").to_number<double>(), 0.015) << recipe;
+        }
     }
     EXPECT_FALSE(fs::exists(file("judged/seed-1/aligned-states"))) << "they are large";
     EXPECT_TRUE(fs::exists(file("judged/plot.svg")));

@@ -31,7 +31,7 @@ class WholeTest : public AveragesBed {
     /// `more`: further words.
     json::object exits_of(const std::string& model, const std::vector<std::string>& more = {}) {
         std::vector<std::string> words{
-            "eval", file(model), "--text", file("b.txt"), "--exit", "0,0.5,1"};
+            "eval", file(model), "--text", file("b.txt"), "--exit", "0,0.5,1", "--exit-cost", "1"};
         words.insert(words.end(), {"--json", file("exits.json")});
         words.insert(words.end(), more.begin(), more.end());
         EXPECT_EQ(run(words), 0) << err;
@@ -105,6 +105,10 @@ TEST_F(WholeTest, PeersThatDieTrainAChainWithExitsToTheBitsOfOneProcess) {
     EXPECT_EQ(number(exits[2].at("tokens").at(1)), tokens) << "none does";
     EXPECT_NEAR(number(exits[2].at("loss")), number(after.at("loss")), 1e-9);
     EXPECT_EQ(number(exits[1].at("tokens").at(0)) + number(exits[1].at("tokens").at(1)), tokens);
+    const json::value& found = after.at("exit_found");
+    if (!found.is_null()) {  // on so short a text each exit may cost more
+        EXPECT_LE(number(found.at("loss")), 1.01 * number(after.at("loss")));
+    }
     train_without_exits("plain");
     EXPECT_LT(
         number(exits[0].at("loss")),

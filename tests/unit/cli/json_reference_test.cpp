@@ -269,7 +269,9 @@ TEST(JsonReference, ListsTheKeysOfAnEvaluation) {
     one.path = {0, 0};
     one.texts = {{.name = "a", .bytes = 2, .tokens = 1, .nats = 1}};
     one.texts.front().exits = {{0.5, {1, 0}, 1}};
+    one.texts.front().tried = {{0.5, {1, 0}, 1}};
     one.exits_at = {3};
+    one.exit_cost = 1;
     one.tasks = {{.task = find_task("copy"), .items = 2, .right = 1}};
     EvalFigures other;
     other.texts = {{.name = "b", .bytes = 2, .tokens = 1, .nats = 1e300}};

@@ -52,9 +52,17 @@ TEST(EvalFlags, TakePlacesOfExitsWithExitsAlone) {
         options_of<EvalOptions>({"eval", "runs/a", "--text", "a", "--exit", "0.5"});
     EXPECT_TRUE(trained.exits_at.empty()) << "those of the run";
     EXPECT_EQ(exits.exits, (std::vector<double>{0.5, 0.9}));
+    EXPECT_FALSE(exits.exit_cost.has_value());
+    const auto cost = options_of<EvalOptions>(
+        {"eval", "runs/a", "--text", "a", "--exits-at", "2", "--exit-cost", "1.5"}
+    );
+    EXPECT_EQ(cost.exit_cost, 1.5);
     const std::vector<Words> bad = {
         {"eval", "m", "--text", "a", "--stages", "2", "--exit", "0.5"},
+        {"eval", "m", "--text", "a", "--stages", "2", "--exit-cost", "1"},
         {"eval", "m", "--text", "a", "--exits-at", "2"},
+        {"eval", "m", "--text", "a", "--exits-at", "2", "--exit-cost", "-1"},
+        {"eval", "m", "--tasks", "copy", "--exit-cost", "1"},
         {"eval", "m", "--text", "a", "--exits-at", "2", "--exit", "1.5"},
         {"eval", "m", "--tasks", "copy", "--exits-at", "2", "--exit", "0.5"}};
     for (const Words& words : bad) {

@@ -64,12 +64,46 @@ TEST(ExitFigures, OfSeveralTextsAddUp) {
 
 TEST(ExitFigures, ATableSaysWhereTokensAreAnsweredAndWhatThatCosts) {
     TextFigures text{.name = "a", .tokens = 8, .nats = 8};
-    EXPECT_EQ(exit_table({}, text), "");
+    EXPECT_EQ(exit_table({}, std::nullopt, text), "");
     text.exits = {{0.9, {2, 6}, 8.08}};
     EXPECT_EQ(
-        exit_table({6}, text),
+        exit_table({6}, std::nullopt, text),
         "   exit at     behind 6         at end  nats/token     change\n"
         "       0.9       25.0 %         75.0 %      1.0100     +1.00 %\n"
+    );
+}
+
+TEST(ExitFigures, AmongThoseThatKeepToTheCostMostLeaveEarly) {
+    const std::vector<ExitFigures> tried{
+        {0.1, {6, 2}, 8.4}, {0.2, {4, 4}, 8.08}, {0.3, {4, 4}, 8}, {0.9, {1, 7}, 7.9}};
+    EXPECT_EQ(most_early(tried, 1, 0.01).value().threshold, 0.2);
+    EXPECT_EQ(most_early(tried, 1, 0.05).value().threshold, 0.1);
+    EXPECT_EQ(most_early(tried, 1, 0.05).value().early(), 0.75);
+    EXPECT_FALSE(most_early(tried, 0.9, 0.01).has_value());
+    EXPECT_FALSE(most_early(tried, std::numeric_limits<double>::quiet_NaN(), 1).has_value());
+    EXPECT_FALSE(most_early({}, 1, 1).has_value());
+}
+
+TEST(ExitFigures, ThoseThatWereTriedServeAnyCost) {
+    const auto thresholds = tried_thresholds();
+    ASSERT_EQ(thresholds.size(), 99U);
+    EXPECT_EQ(thresholds.front(), 0.01);
+    EXPECT_EQ(thresholds.back(), 0.99);
+}
+
+TEST(ExitFigures, ATableNamesTheProbabilityThatKeepsToTheCost) {
+    TextFigures text{.name = "a", .tokens = 8, .nats = 8};
+    text.tried = {{0.1, {6, 2}, 8.4}, {0.2, {4, 4}, 8.08}};
+    EXPECT_EQ(
+        exit_table({6}, 1, text),
+        "   exit at     behind 6         at end  nats/token     change\n"
+        "       0.2       50.0 %         50.0 %      1.0100     +1.00 %\n"
+        "at 0.2 50.0 % leave early, the most for at most +1 %\n"
+    );
+    EXPECT_EQ(
+        exit_table({6}, 0, text),
+        "   exit at     behind 6         at end  nats/token     change\n"
+        "no probability keeps the change to +0 %\n"
     );
 }
 

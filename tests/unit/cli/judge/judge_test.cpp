@@ -177,10 +177,10 @@ TEST(JudgeReport, HasARowPerRecipe) {
 
 TEST(JudgeReport, SaysWhatLeavesEarly) {
     JudgeReport report = small_report();
-    report.recipes[0].seeds[0].early = EarlyExits{0.2, 0.01};
-    report.recipes[0].seeds[1].early = EarlyExits{0.4, 0.03};
+    report.recipes[0].seeds[0].early = EarlyExits{0.2, 0.01, 0.5};
+    report.recipes[0].seeds[1].early = EarlyExits{0.4, 0.03, 0.6};
     const std::string table = judge_table(report);
-    EXPECT_NE(table.find("| passes, 30 % leave early at 0.9: +0.0200 |"), std::string::npos)
+    EXPECT_NE(table.find("| passes, 30 % leave early for 1 %: +0.0200 |"), std::string::npos)
         << table;
     const std::string json = judge_json(report);
     EXPECT_NE(json.find("\"early_more_loss\":1E-2"), std::string::npos) << json;
