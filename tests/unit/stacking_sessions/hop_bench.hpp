@@ -70,9 +70,21 @@ class HopTableTest : public testing::Test {
     /// Gives the table a message, runs its device until that is idle, and returns all actions.
     template <class... Message>
     node::Outbox take(PeerId from, const Message&... message) {
-        node::Outbox all;
         node::Outbox out;
         table_->take(from, message..., {now_, out});
+        return with_device(std::move(out));
+    }
+
+    /// Lets the table wake, runs its device until that is idle, and returns all actions.
+    node::Outbox wake() {
+        node::Outbox out;
+        table_->wake({now_, out});
+        return with_device(std::move(out));
+    }
+
+    /// Adds the actions that follow from work of the device.
+    node::Outbox with_device(node::Outbox out) {
+        node::Outbox all;
         while (!out.actions.empty()) {
             node::Outbox later;
             for (node::Action& action : out.actions) {

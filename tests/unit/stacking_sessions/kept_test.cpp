@@ -302,6 +302,43 @@ TEST_F(KeptHops, BeginTheNextSessionOfTheSameClient) {
     EXPECT_EQ(compute_->gaps(), 0U);
 }
 
+TEST_F(KeptHops, NobodyWaitsForTheSessionThatLeftThem) {
+    constexpr std::uint64_t kOther = kSession + 1;
+    constexpr std::uint64_t kIdle = kSession + 2;
+    constexpr auto kReturn = 1ms;  // from an answer to the next token of the first session
+    const auto waits_until = [&](bool leaves) {
+        make(HopTable::kKeptBytesMax);
+        call_time_ = 20ms;
+        for (const std::uint64_t session : {kSession, kOther, kIdle}) {
+            take(kClient, open_long(session, {}));
+        }
+        const auto send = [&](std::uint64_t session, std::uint32_t position, std::uint32_t count) {
+            SessionRows message = rows(position, count);
+            message.id.session = session;
+            message.wanted = count == 1;
+            take_rows(kClient, message);
+        };
+        send(kSession, 0, 150);
+        send(kOther, 0, 2);
+        std::uint32_t position = 150;
+        for (int i = 0; i < 3; ++i) {  // both are answered together, and return one after the other
+            now_ += kReturn;
+            send(kSession, position++, 1);
+            send(kOther, 2 + static_cast<std::uint32_t>(i), 1);
+            now_ = std::max(now_, table_->next_deadline());
+            wake();
+        }
+        if (leaves) {
+            take(kClient, protocol::SessionClose{kSession, {1, 2}});
+            EXPECT_EQ(table_->kept(), 1U);
+        }
+        send(kOther, 5, 1);
+        return table_->next_deadline() - now_;
+    };
+    EXPECT_GT(waits_until(false), kReturn);
+    EXPECT_LE(waits_until(true), kReturn) << "only for tokens that travel together";
+}
+
 TEST_F(KeptHops, NobodyCutsSharedPages) {
     leave_one({1, 2});
     take(kClient, open_long(7, {1, 2}));
