@@ -195,7 +195,9 @@ Result<DocumentReader::Item> DocumentReader::document_of(
     parser_.write(line.text.data(), line.text.size(), code);
     if (code) {
         parser_.reset();
-        return bad("is no JSON: " + code.message(), number);
+        // The parser calls such bytes a syntax error.
+        const bool is_text = Utf8Check().add(line.text);
+        return bad(is_text ? "is no JSON: " + code.message() : "is no UTF-8 text", number);
     }
     const json::value parsed = parser_.release();
     parser_.reset();
