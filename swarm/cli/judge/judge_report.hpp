@@ -9,7 +9,7 @@
 
 namespace swarm::cli {
 
-/// What early exits may add to the loss, as a part of it.
+/// Early exits may add so much to the loss, as a part of it.
 inline constexpr double kEarlyCost = 0.01;
 
 /// The most tokens that may leave a model early at that cost; none where each probability costs
@@ -17,7 +17,7 @@ inline constexpr double kEarlyCost = 0.01;
 struct EarlyExits {
     double share = 0;        // tokens that do, out of all
     double more_loss = 0;    // loss of all answers then, less that of the last layer's
-    double probability = 1;  // of an exit's best token, from which on it answers
+    double probability = 1;  // an exit answers if its best token has at least this one
 };
 
 /// One recipe with one seed.

@@ -53,6 +53,27 @@ class WholeTest : public AveragesBed {
         ) << err;
     }
 
+    /// `after`: what exits_of() returned.
+    void expect_tokens_add_up(const json::object& after) const {
+        const json::array& exits = after.at("exits").as_array();
+        ASSERT_EQ(exits.size(), 3U);
+        const double tokens = number(after.at("tokens"));
+        const double loss = number(after.at("loss"));
+        EXPECT_EQ(number(exits[0].at("tokens").at(0)), tokens) << "all exit";
+        EXPECT_EQ(number(exits[2].at("tokens").at(1)), tokens) << "none does";
+        EXPECT_NEAR(number(exits[2].at("loss")), loss, 1e-9);
+        const json::value& half = exits[1].at("tokens");
+        EXPECT_EQ(number(half.at(0)) + number(half.at(1)), tokens);
+        const json::value& found = after.at("exit_found");
+        if (found.is_null()) {
+            EXPECT_NE(out.find("no probability keeps the change to +1 %"), std::string::npos)
+                << out;
+        } else {
+            EXPECT_LE(number(found.at("loss")), 1.01 * loss);
+            EXPECT_NE(out.find("leave early, the most for at most +1 %"), std::string::npos) << out;
+        }
+    }
+
     static double number(const json::value& value) { return value.to_number<double>(); }
 };
 
@@ -98,20 +119,10 @@ TEST_F(WholeTest, PeersThatDieTrainAChainWithExitsToTheBitsOfOneProcess) {
         << err;
     const json::value asked = json::parse(read_text(file("exits.json")));
     EXPECT_EQ(asked.at("exits_at"), json::value({2}));
-    const json::array& exits = after.at("exits").as_array();
-    ASSERT_EQ(exits.size(), 3U);
-    const double tokens = number(after.at("tokens"));
-    EXPECT_EQ(number(exits[0].at("tokens").at(0)), tokens) << "all exit";
-    EXPECT_EQ(number(exits[2].at("tokens").at(1)), tokens) << "none does";
-    EXPECT_NEAR(number(exits[2].at("loss")), number(after.at("loss")), 1e-9);
-    EXPECT_EQ(number(exits[1].at("tokens").at(0)) + number(exits[1].at("tokens").at(1)), tokens);
-    const json::value& found = after.at("exit_found");
-    if (!found.is_null()) {  // on so short a text each exit may cost more
-        EXPECT_LE(number(found.at("loss")), 1.01 * number(after.at("loss")));
-    }
+    expect_tokens_add_up(after);
     train_without_exits("plain");
     EXPECT_LT(
-        number(exits[0].at("loss")),
+        number(after.at("exits").at(0).at("loss")),
         number(exits_of("plain", {"--exits-at", "2"}).at("exits").at(0).at("loss"))
     ) << "the first member has learned to answer";
     ASSERT_EQ(
