@@ -24,8 +24,10 @@ namespace fs = std::filesystem;
 constexpr const char* kSettingsName = "judge.txt";
 
 bool is_wanted(const JudgeOptions& options, const Recipe& recipe) {
-    return options.recipes.empty() ||
-           std::ranges::find(options.recipes, recipe.name) != options.recipes.end();
+    const auto means = [&](const std::string& name) {
+        return name == kAllRecipes || name == recipe.name;
+    };
+    return options.recipes.empty() || std::ranges::any_of(options.recipes, means);
 }
 
 /// The settings that all trainings of a folder follow from.

@@ -65,10 +65,12 @@ void add_judge(CLI::App& program, const OnChosen& on_chosen) {
     app.add_option("-o,--out", options->folder, "folder of the trainings and the table")
         ->type_name("DIR")
         ->required();
+    std::vector<std::string> names = recipe_names();
+    names.emplace_back(kAllRecipes);
     app.add_option("--recipes", options->recipes, "A,B,...: some of the recipes (all)")
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->check(CLI::IsMember(recipe_names()));
+        ->check(CLI::IsMember(names));
     app.add_option("--base-steps", options->base_steps, "steps of the base")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();

@@ -81,6 +81,9 @@ std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps);
 /// The trainings of a recipe in their order: the base, the members, and what they become.
 std::vector<Training> trainings_of(const Recipe& recipe, JudgedSteps steps);
 
+/// Stands for each recipe where names are given.
+inline constexpr std::string_view kAllRecipes = "all";
+
 /// Names of all recipes.
 std::vector<std::string> recipe_names();
 

@@ -79,7 +79,7 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
     // The trainings stay: the second call trains nothing, and tells the same losses.
     const std::string first = read_text(file("judged/table.md"));
     std::vector<std::string> again = few;
-    again.insert(again.end(), {"--budget", "0s"});
+    again.insert(again.end(), {"--recipes", "all", "--budget", "0s"});
     ASSERT_EQ(judge(again), 0) << err;
     EXPECT_EQ(err.find("step "), std::string::npos) << err;
     EXPECT_EQ(read_text(file("judged/table.md")).substr(0, 200), first.substr(0, 200));

@@ -2,6 +2,7 @@
 
 #include "swarm/cli/judge/judge_report.hpp"
 #include "swarm/cli/judge/recipes.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "tests/unit/cli/parsed_words.hpp"
 
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 namespace swarm::cli {
 namespace {
 
+using test::exit_of;
 using test::options_of;
 using test::Words;
 
@@ -215,6 +217,14 @@ TEST(JudgeFlags, TakeTextsAndRecipes) {
     EXPECT_EQ(options.budget, Duration(std::chrono::hours(2)));
     EXPECT_EQ(options.seeds, 3U);
     EXPECT_EQ(options.first_seed, 4U);
+    const auto recipes_as = [](const char* named) {
+        return exit_of({"stack", "judge", "a.txt", "b.txt", "-o", "out", "--recipes", named}).code;
+    };
+    EXPECT_EQ(recipes_as("soups"), kUsage);
+    const auto all = options_of<JudgeOptions>(
+        {"stack", "judge", "a.txt", "b.txt", "-o", "out", "--recipes", "all"}
+    );
+    EXPECT_EQ(all.recipes, Words{"all"});
 }
 
 }  // namespace
