@@ -165,13 +165,13 @@ std::string exit_table(
     }
     if (found) {
         table += eval_line(
-            "at %.4g %.1f %% leave early, the most for at most %+.4g %%\n",
+            "--exit %.4g lets most tokens leave early for at most %+.4g %%: %.1f %%\n",
             found->threshold,
-            100 * found->early(),
-            *exit_cost
+            *exit_cost,
+            100 * found->early()
         );
     } else if (exit_cost) {
-        table += eval_line("no probability keeps the change to %+.4g %%\n", *exit_cost);
+        table += eval_line("no --exit of 0.01 to 0.99 keeps the change to %+.4g %%\n", *exit_cost);
     }
     return table;
 }

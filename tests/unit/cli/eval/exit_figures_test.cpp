@@ -98,12 +98,12 @@ TEST(ExitFigures, ATableNamesTheProbabilityThatKeepsToTheCost) {
         exit_table({6}, 1, text),
         "   exit at     behind 6         at end  nats/token     change\n"
         "       0.2       50.0 %         50.0 %      1.0100     +1.00 %\n"
-        "at 0.2 50.0 % leave early, the most for at most +1 %\n"
+        "--exit 0.2 lets most tokens leave early for at most +1 %: 50.0 %\n"
     );
     EXPECT_EQ(
         exit_table({6}, 0, text),
         "   exit at     behind 6         at end  nats/token     change\n"
-        "no probability keeps the change to +0 %\n"
+        "no --exit of 0.01 to 0.99 keeps the change to +0 %\n"
     );
 }
 
