@@ -92,7 +92,7 @@ Result<JudgeReport> judge(const JudgeOptions& options, Console& console, int& ex
                 return one.error();
             }
             JudgedRecipe& row = report.recipes[i];
-            row.training_tokens = steps_of(recipes[i], steps) * judged.tokens_per_step();
+            row.training_tokens = batches_of(recipes[i], steps) * judged.tokens_per_batch();
             if (*one) {
                 row.seeds.push_back(std::move(**one));
             } else if (row.left_out.empty()) {

@@ -19,10 +19,11 @@ examples:
   swarm stack judge a.txt b.txt c.txt -o judged --seeds 1 --first-seed 2     # on another machine
 The last tenth of each text is held out. A base is trained on all texts, and members go on from it,
 each on one domain, on a part of all texts that was dealt at random, or on a cluster. All recipes
-train on the same number of tokens; dense-2.5 is the control with more. With --budget no training
-begins after that time; the same command goes on later. Seeds may be trained on several machines:
-with their folders (judged/seed-2, ..) in one place, the command measures them all. judged/table.md
-and judged/plot.svg have the result. A recipe that the gate refuses is worse than its best member
+train on the same number of tokens; dense-2.5 is the control with more. One model takes them in
+more steps than a member does, or, with a large batch, in as many. With --budget no training begins
+after that time; the same command goes on later. Seeds may be trained on several machines: with
+their folders (judged/seed-2, ..) in one place, the command measures them all. judged/table.md and
+judged/plot.svg have the result. A recipe that the gate refuses is worse than its best member
 alone.)";
 
 constexpr std::size_t kDomainsMost = 8;

@@ -4,12 +4,12 @@
 #include "swarm/base/durable_folder.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/model_folder.hpp"
-#include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/judge/judged_alignment.hpp"
 #include "swarm/cli/judge/judged_bytes.hpp"
 #include "swarm/cli/judge/judged_exits.hpp"
+#include "swarm/cli/judge/judged_training.hpp"
 #include "swarm/cli/runs/run_summary.hpp"
 #include "swarm/cli/stack/average_members.hpp"
 #include "swarm/cli/stack/clusters.hpp"
@@ -34,7 +34,6 @@ using stacking::composition::StackMode;
 constexpr std::uint64_t kTextBytesMax = 1ULL << 30;
 constexpr std::size_t kScoredMax = 16'384;    // tokens of a domain
 constexpr std::size_t kBeginningPart = 8;     // part of a held-out text by which members are chosen
-constexpr std::uint64_t kSeedsBetween = 100;  // distance of two seeds of a judge
 constexpr const char* kElsewhere = "choose another folder";
 constexpr const char* kAlignedFolder = "aligned";
 
@@ -67,17 +66,6 @@ std::span<const stacking::TokenId> beginning_of(const std::vector<stacking::Toke
 std::span<const stacking::TokenId> scored_of(const std::vector<stacking::TokenId>& held_out) {
     const auto rest = std::span(held_out).subspan(beginning_of(held_out).size());
     return rest.first(std::min(kScoredMax, rest.size()));
-}
-
-/// The layers behind which the head answers: all parts of the model have the same number.
-Result<std::string> exits_text(const fs::path& model, std::size_t parts) {
-    SWARM_TRY(const OpenModel opened, open_model(model.string()));
-    const std::size_t layers = opened.source.architecture().model.layers;
-    std::string text;
-    for (std::size_t part = 1; part < parts; ++part) {
-        text += (part > 1 ? "," : "") + std::to_string(layers * part / parts);
-    }
-    return text;
 }
 
 }  // namespace
@@ -152,7 +140,8 @@ Result<bool> JudgedSeed::train_one(const Training& training) {
     const auto remember = [&]() -> Result<bool> {
         SWARM_TRY(const RunFiles run, read_run_files(folder));
         const run::RunConfig& config = run.config;
-        tokens_per_step_ = std::uint64_t{config.microbatches} * config.batch * config.model.context;
+        tokens_per_batch_ = std::uint64_t{config.microbatches} * config.batch *
+                            config.model.context / training.batches;
         return true;
     };
     std::error_code ignored;
@@ -165,38 +154,11 @@ Result<bool> JudgedSeed::train_one(const Training& training) {
     if (!may_begin_()) {
         return false;
     }
-    TrainOptions train_options;
-    train_options.single = true;
-    train_options.directory = folder.string();
-    train_options.threads = options_.threads;
-    train_options.log_every = std::chrono::minutes(1);
-    train_options.run.steps = training.steps;
-    train_options.run.seed = seed_ * kSeedsBetween + training.number + 1;
-    train_options.run.corpus = fs::absolute(text_of(training)).string();
-    train_options.run.stages = 1;
-    const bool from_random = training.from.empty();
-    if (!from_random) {
-        train_options.run.init = fs::absolute(folder_ / training.from).string();
-    }
-    for (const auto& setting : options_.settings) {
-        const bool is_shape =
-            setting.first.starts_with("model.") && setting.first != "model.context";
-        if (from_random || !is_shape) {  // a model to begin with has the shape
-            train_options.run.settings.push_back(setting);
-        }
-    }
-    auto& settings = train_options.run.settings;
-    if (!training.freeze.empty()) {
-        settings.emplace_back("train.freeze", training.freeze);
-    }
-    if (training.loop_every > 0) {
-        settings.emplace_back("loop.every", std::to_string(training.loop_every));
-    }
-    if (training.exit_parts > 1) {
-        SWARM_TRY(const auto exits, exits_text(folder_ / training.from, training.exit_parts));
-        settings.emplace_back("train.exits", exits);
-    }
-    exit_code_ = train(train_options);
+    SWARM_TRY(
+        const TrainOptions wanted,
+        training_options({options_, folder_, seed_, training, fs::absolute(text_of(training))})
+    );
+    exit_code_ = train(wanted);
     if (exit_code_ != kDone) {
         return ended(training.name);
     }
@@ -277,7 +239,7 @@ Result<bool> JudgedSeed::align(const Recipe& recipe) {
         here / recipe.trainings[0].name,
         here / recipe.trainings[1].name,
         here / kAlignedFolder,
-        recipe.aligned_steps * tokens_per_step_,
+        recipe.aligned_steps * tokens_per_batch_,
         seed_,
         options_.threads};
     if (is_aligned(wanted)) {
@@ -398,7 +360,7 @@ Result<double> JudgedSeed::sent_bytes(const Recipe& recipe, const std::vector<Tr
     const std::size_t machines = options_.sources.size();
     SWARM_TRY(double bytes, reduced_bytes(folder_, trainings, machines));
     if (recipe.aligned_steps > 0) {
-        const std::uint64_t tokens = recipe.aligned_steps * tokens_per_step_;
+        const std::uint64_t tokens = recipe.aligned_steps * tokens_per_batch_;
         const fs::path member = folder_ / recipe.trainings.front().name;
         SWARM_TRY(const double more, aligned_bytes(member, tokens, machines));
         bytes += more;

@@ -37,8 +37,8 @@ class JudgedSeed {
     /// Trains what the recipe needs, and measures it. nullopt: a training may not begin.
     Result<std::optional<Judged>> judge(const Recipe& recipe);
 
-    /// Tokens of a step, once a training is there.
-    [[nodiscard]] std::uint64_t tokens_per_step() const { return tokens_per_step_; }
+    /// Tokens of a member's batch, once a training is there.
+    [[nodiscard]] std::uint64_t tokens_per_batch() const { return tokens_per_batch_; }
 
     /// Exit code of the training that has ended badly.
     [[nodiscard]] int exit_code() const { return exit_code_; }
@@ -77,7 +77,7 @@ class JudgedSeed {
     std::filesystem::path folder_;
     std::function<bool()> may_begin_;
     std::map<std::string, Measured> alone_;  // by training
-    std::uint64_t tokens_per_step_ = 0;
+    std::uint64_t tokens_per_batch_ = 0;
     int exit_code_ = 0;
 };
 

@@ -16,6 +16,7 @@ constexpr std::uint64_t kTunedPart =
 constexpr std::size_t kTopMost = 2;
 constexpr std::uint32_t kLoopEvery = 4;  // steps from one looped step to the next
 constexpr const char* kJoinedChain = "chain-whole-begin";
+constexpr const char* kLargeBatch = "-large-batch";
 
 std::vector<Training> members(
     const std::string& name, std::size_t count, JudgedText text, std::uint64_t steps
@@ -49,6 +50,15 @@ std::vector<Training> members_apart(std::size_t count, JudgedSteps steps) {
 
 Training dense(const std::string& name, std::uint64_t steps) {
     return {name, JudgedText::All, 0, steps};
+}
+
+/// The training in as many steps as a member makes, each on a batch per domain. So do machines that
+/// train one model together without sharing a batch.
+Training large_batch(Training training, std::size_t domains) {
+    training.name += kLargeBatch;
+    training.steps /= domains;
+    training.batches = static_cast<std::uint32_t>(domains);
+    return training;
 }
 
 /// A mixture of members that are trained for a part of their steps; the other steps of all members
@@ -150,6 +160,10 @@ Recipe looped(std::size_t domains, JudgedSteps steps) {
 
 std::vector<Recipe> mixtures(std::size_t domains, JudgedSteps steps) {
     const std::size_t top = std::min(kTopMost, domains);
+    Recipe large = upcycled(domains, steps);
+    large.name += kLargeBatch;
+    large.about = "the same, a step per step of a member";
+    large.merging->tuning = large_batch(large.merging->tuning, domains);
     Recipe frozen = mixture("mixture-frozen", "the same, experts stay", top, domains, steps);
     frozen.merging->tuning.freeze = "experts";
     return {
@@ -157,7 +171,8 @@ std::vector<Recipe> mixtures(std::size_t domains, JudgedSteps steps) {
         mixture("mixture-one", "the same, one expert per token", 1, domains, steps),
         mixture("mixture-all", "the same, all experts per token", domains, domains, steps),
         frozen,
-        upcycled(domains, steps)};
+        upcycled(domains, steps),
+        large};
 }
 
 }  // namespace
@@ -174,6 +189,10 @@ std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps) {
          "the same with 2.5 times the compute",
          Combination::Alone,
          {dense("dense-2.5", more)}},
+        {std::string("dense") + kLargeBatch,
+         "one model, a step per step of a member",
+         Combination::Alone,
+         {large_batch(dense("dense", together), domains)}},
         {"best", "the best member alone", Combination::Best, by_domain},
         {"ensemble", "members by domain (BTM)", Combination::Ensemble, by_domain},
         {"ensemble-dealt", "members of random parts", Combination::Ensemble, dealt},
@@ -218,10 +237,10 @@ std::vector<Training> trainings_of(const Recipe& recipe, JudgedSteps steps) {
     return trainings;
 }
 
-std::uint64_t steps_of(const Recipe& recipe, JudgedSteps steps) {
+std::uint64_t batches_of(const Recipe& recipe, JudgedSteps steps) {
     std::uint64_t sum = recipe.aligned_steps;
     for (const Training& training : trainings_of(recipe, steps)) {
-        sum += training.steps;
+        sum += training.steps * training.batches;
     }
     return sum;
 }

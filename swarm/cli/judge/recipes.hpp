@@ -1,7 +1,8 @@
 // The recipes that `swarm stack judge` compares: the trainings that each of them needs, and the
 // stack that it makes of them.
 // Invariant: all recipes but the control with more compute see the same number of training tokens:
-// base steps, and then the steps of all members together.
+// base steps, and then the steps of all members together. One model takes them in as many steps of
+// a member's batch, or, with a large batch, in as many steps as a member makes.
 // Threading: pure functions.
 // Source: Branch-Train-Merge (arXiv 2208.03306, tables 2 and 4: random splits, averages), c-BTM
 // (arXiv 2303.14177), Branch-Train-MiX (arXiv 2403.07816: mixtures, beside sparse upcycling), model
@@ -38,6 +39,7 @@ struct Training {
     std::string freeze = "";         // tensors that stay, as train.freeze has them
     std::uint32_t loop_every = 0;    // each of so many steps is looped; 0: none is
     std::size_t exit_parts = 1;      // equal parts of the layers; an exit behind each but the last
+    std::uint32_t batches = 1;       // batches of a member that each step takes
 
     friend bool operator==(const Training&, const Training&) = default;
 };
@@ -87,8 +89,8 @@ inline constexpr std::string_view kAllRecipes = "all";
 /// Names of all recipes.
 std::vector<std::string> recipe_names();
 
-/// Steps that the recipe trains, the base's included.
-std::uint64_t steps_of(const Recipe& recipe, JudgedSteps steps);
+/// Batches of a member that the recipe trains on, the base's included.
+std::uint64_t batches_of(const Recipe& recipe, JudgedSteps steps);
 
 /// Parameters that compute one token. `trained`: the run of a member, or of what they become.
 std::uint64_t parameters_per_token(const Recipe& recipe, const run::RunConfig& trained);

@@ -45,7 +45,7 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
     ASSERT_EQ(judge(few), 0) << err;
     const json::value report = json::parse(read_text(file("judged/judge.json")));
     const json::array& recipes = report.at("recipes").as_array();
-    ASSERT_EQ(recipes.size(), 20U);
+    ASSERT_EQ(recipes.size(), 22U);
     for (const json::value& recipe : recipes) {
         const json::value& seed = recipe.at("seeds").at(0);
         EXPECT_GT(seed.at("mean").to_number<double>(), 0.1) << recipe;
@@ -59,10 +59,15 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
         }
         return json::value();
     };
-    const auto loss_of = [&](std::size_t recipe) {
-        return recipes[recipe].at("seeds").at(0).at("mean").to_number<double>();
+    const auto loss_of = [&](const char* recipe) {
+        return recipe_named(recipe).at("seeds").at(0).at("mean").to_number<double>();
     };
-    EXPECT_LT(loss_of(3), loss_of(2)) << "an ensemble of domains beats its best member on all";
+    EXPECT_EQ(
+        recipe_named("dense-large-batch").at("training_tokens"), recipes[0].at("training_tokens")
+    );
+    EXPECT_NE(loss_of("dense-large-batch"), loss_of("dense"));
+    EXPECT_LT(loss_of("ensemble"), loss_of("best"))
+        << "an ensemble of domains beats its best member on all";
     for (const json::value& recipe : recipes) {
         const json::value& early = recipe.at("seeds").at(0).at("early_share");
         EXPECT_EQ(early.is_null(), recipe.at("recipe").as_string() != "whole") << recipe;

@@ -24,10 +24,10 @@ TEST(Recipes, TrainOnTheSameNumberOfTokens) {
         for (const Recipe& recipe : recipes_of(domains, steps)) {
             const std::uint64_t all = steps.base + domains * steps.member;
             if (recipe.name == "dense-2.5") {
-                EXPECT_EQ(steps_of(recipe, steps), all * 5 / 2);
+                EXPECT_EQ(batches_of(recipe, steps), all * 5 / 2);
             } else {
-                EXPECT_LE(steps_of(recipe, steps), all) << recipe.name;
-                EXPECT_GT(steps_of(recipe, steps) + domains, all) << recipe.name;
+                EXPECT_LE(batches_of(recipe, steps), all) << recipe.name;
+                EXPECT_GT(batches_of(recipe, steps) + domains, all) << recipe.name;
             }
         }
     }
@@ -49,12 +49,12 @@ TEST(Recipes, NameEachTrainingOnceForOneContent) {
             }
         }
     }
-    EXPECT_EQ(seen.size(), 2 + 7 * 3 + 8U);
+    EXPECT_EQ(seen.size(), 2 + 7 * 3 + 10U);
     const auto names = recipe_names();
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
 }
 
-TEST(Recipes, CountTheStepsOfTheirTrainings) {
+TEST(Recipes, CountTheBatchesOfTheirTrainings) {
     const JudgedSteps steps{60, 40};
     for (const Recipe& recipe : recipes_of(3, steps)) {
         const auto trainings = trainings_of(recipe, steps);
@@ -65,9 +65,9 @@ TEST(Recipes, CountTheStepsOfTheirTrainings) {
         );
         std::uint64_t sum = recipe.aligned_steps;
         for (const Training& training : trainings) {
-            sum += training.steps;
+            sum += training.steps * training.batches;
         }
-        EXPECT_EQ(sum, steps_of(recipe, steps)) << recipe.name;
+        EXPECT_EQ(sum, batches_of(recipe, steps)) << recipe.name;
     }
 }
 
@@ -83,7 +83,9 @@ TEST(Recipes, MixturesShareTheirMembers) {
         const std::size_t members = std::max<std::size_t>(1, recipe.trainings.size());
         EXPECT_EQ(members * recipe.merging->experts->copies, 3U) << recipe.name;
         EXPECT_LE(recipe.merging->experts->top, 3U);
-        EXPECT_EQ(recipe.merging->tuning.from, recipe.name + "-begin");
+        const bool is_large = recipe.merging->tuning.batches > 1;
+        const std::string begun = is_large ? "upcycled" : recipe.name;
+        EXPECT_EQ(recipe.merging->tuning.from, begun + "-begin");
         if (recipe.name == "mixture") {
             of_first = recipe.trainings;
             EXPECT_EQ(recipe.trainings.front().steps, 30U);
@@ -91,7 +93,7 @@ TEST(Recipes, MixturesShareTheirMembers) {
         }
         EXPECT_TRUE(recipe.trainings.empty() || recipe.trainings == of_first);
     }
-    EXPECT_EQ(mixtures, 5U);
+    EXPECT_EQ(mixtures, 6U);
 }
 
 const Recipe& recipe_of(const std::vector<Recipe>& recipes, const std::string& name) {
@@ -111,6 +113,22 @@ TEST(Recipes, AWholeChainAloneHasExits) {
     }
     EXPECT_GT(recipe_of(recipes, "loop").trainings.front().loop_every, 0U);
     EXPECT_EQ(recipe_of(recipes, "dense").trainings.front().loop_every, 0U);
+}
+
+TEST(Recipes, ALargeBatchTakesAsManyStepsAsAMember) {
+    const JudgedSteps steps{60, 40};
+    const auto recipes = recipes_of(3, steps);
+    const Training large = recipe_of(recipes, "dense-large-batch").trainings.front();
+    EXPECT_EQ(large.steps, 40U);
+    EXPECT_EQ(large.batches, 3U);
+    const Training mixed = recipe_of(recipes, "upcycled-large-batch").merging->tuning;
+    EXPECT_EQ(mixed.steps, 40U);
+    EXPECT_EQ(mixed.batches, 3U);
+    for (const Recipe& recipe : recipes) {
+        for (const Training& training : trainings_of(recipe, steps)) {
+            EXPECT_EQ(training.batches > 1, training.name.ends_with("-large-batch"));
+        }
+    }
 }
 
 TEST(Recipes, AnAlignedMemberGivesStepsForIt) {
