@@ -2,6 +2,7 @@
 
 #include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/judge/judged_seed.hpp"
@@ -34,6 +35,9 @@ bool is_wanted(const JudgeOptions& options, const Recipe& recipe) {
 std::string settings_text(const JudgeOptions& options) {
     std::string text = "base-steps " + std::to_string(options.base_steps) + "\nsteps " +
                        std::to_string(options.steps) + "\n";
+    if (!options.init.empty()) {
+        text += "init " + options.init + "\n";
+    }
     for (const std::string& source : options.sources) {
         text += "source " + source + "\n";
     }
@@ -67,6 +71,9 @@ Result<> check_folder(const JudgeOptions& options) {
 
 /// The exit code of a training that has ended badly; 0: none has.
 Result<JudgeReport> judge(const JudgeOptions& options, Console& console, int& exit_code) {
+    if (!options.init.empty()) {
+        SWARM_TRY(open_model(options.init));  // before the folder belongs to a judge of it
+    }
     SWARM_TRY(check_folder(options));
     const TimePoint began = clock_now();
     const auto may_begin = [&] { return !options.budget || clock_now() - began < *options.budget; };
@@ -85,13 +92,17 @@ Result<JudgeReport> judge(const JudgeOptions& options, Console& console, int& ex
         JudgedSeed judged(options, seed, may_begin);
         SWARM_TRY(judged.prepare());
         for (std::size_t i = 0; i < recipes.size(); ++i) {
+            JudgedRecipe& row = report.recipes[i];
+            if (!recipes[i].needs_base && !options.init.empty()) {
+                row.left_out = "its members would not begin with the model of --init";
+                continue;
+            }
             console.info("seed " + std::to_string(seed) + ": " + recipes[i].name);
             auto one = judged.judge(recipes[i]);
             if (!one) {
                 exit_code = judged.exit_code();
                 return one.error();
             }
-            JudgedRecipe& row = report.recipes[i];
             row.training_tokens = batches_of(recipes[i], steps) * judged.tokens_per_batch();
             if (*one) {
                 row.seeds.push_back(std::move(**one));

@@ -20,6 +20,7 @@ struct JudgeOptions {
     std::vector<std::string> sources;  // one text per domain
     std::string folder;
     std::vector<std::string> recipes{};  // names of recipes.hpp; empty: all
+    std::string init = "";               // the base begins with this model; empty: with none
     std::uint64_t base_steps = 60;       // steps of the model that the members begin with
     std::uint64_t steps = 60;            // steps of each member
     std::uint32_t seeds = 3;

@@ -17,14 +17,16 @@ examples:
   swarm stack judge a.txt b.txt c.txt -o judged --set model.width=256 --set model.layers=8 \
     --steps 400 --budget 8h
   swarm stack judge a.txt b.txt c.txt -o judged --seeds 1 --first-seed 2     # on another machine
+  swarm stack judge a.txt b.txt -o judged --init runs/mine --set optimizer.learning_rate=0.0003
 The last tenth of each text is held out. A base is trained on all texts, and members go on from it,
 each on one domain, on a part of all texts that was dealt at random, or on a cluster. All recipes
 train on the same number of tokens; dense-2.5 is the control with more. One model takes them in
 more steps than a member does, or, with a large batch, in as many. With --budget no training begins
 after that time; the same command goes on later. Seeds may be trained on several machines: with
 their folders (judged/seed-2, ..) in one place, the command measures them all. judged/table.md and
-judged/plot.svg have the result. A recipe that the gate refuses is worse than its best member
-alone.)";
+judged/plot.svg have the result. A recipe that the gate refuses is worse than its best member alone.
+Each training begins with the whole learning rate: behind a long base, or the model of --init, a
+third of the usual one lets short trainings lose less of what is known.)";
 
 constexpr std::size_t kDomainsMost = 8;
 
@@ -42,6 +44,11 @@ constexpr std::array kKeysOfRecipes{
 
 void check_settings(const JudgeOptions& options) {
     for (const auto& [key, value] : options.settings) {
+        if (!options.init.empty() && is_shape(key)) {
+            throw CLI::ValidationError(
+                "--set", key + " is what the model of --init has; leave it out"
+            );
+        }
         if (std::ranges::find(kKeysOfRecipes, key) != kKeysOfRecipes.end()) {
             throw CLI::ValidationError(
                 "--set", key + " is what the recipes differ in; leave it out"
@@ -72,6 +79,8 @@ void add_judge(CLI::App& program, const OnChosen& on_chosen) {
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::IsMember(names));
+    app.add_option("--init", options->init, "model that the base begins with (random weights)")
+        ->type_name("MODEL");
     app.add_option("--base-steps", options->base_steps, "steps of the base")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();

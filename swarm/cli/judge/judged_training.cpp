@@ -38,14 +38,13 @@ Result<TrainOptions> training_options(const JudgedTraining& wanted) {
     options.run.seed = wanted.seed * kSeedsBetween + training.number + 1;
     options.run.corpus = wanted.text.string();
     options.run.stages = 1;
-    const bool from_random = training.from.empty();
-    if (!from_random) {
+    if (!training.from.empty()) {
         options.run.init = fs::absolute(wanted.folder / training.from).string();
+    } else if (!wanted.judge.init.empty()) {
+        options.run.init = wanted.judge.init;
     }
     for (const auto& setting : wanted.judge.settings) {
-        const bool is_shape =
-            setting.first.starts_with("model.") && setting.first != "model.context";
-        if (from_random || !is_shape) {  // a model to begin with has the shape
+        if (!options.run.init || !is_shape(setting.first)) {  // a model to begin with has the shape
             options.run.settings.push_back(setting);
         }
     }

@@ -272,6 +272,10 @@ std::uint64_t parameters_per_token(const Recipe& recipe, const run::RunConfig& t
     return static_cast<std::uint64_t>(met + 0.5);
 }
 
+bool is_shape(std::string_view key) {
+    return key.starts_with("model.") && key != "model.context";
+}
+
 std::optional<CutText> cut_text(std::string_view text) {
     const std::size_t held = text.size() / kTenth;
     if (held < kHeldOutBytesLeast) {

@@ -95,6 +95,10 @@ std::uint64_t batches_of(const Recipe& recipe, JudgedSteps steps);
 /// Parameters that compute one token. `trained`: the run of a member, or of what they become.
 std::uint64_t parameters_per_token(const Recipe& recipe, const run::RunConfig& trained);
 
+/// Whether a key of a run file is one of the shape of a model, which a model has that a training
+/// begins with.
+bool is_shape(std::string_view key);
+
 /// A text cut for a judge: the end of it, a tenth, is held out. Cuts behind a line, if one is near.
 struct CutText {
     std::string_view train;

@@ -103,6 +103,25 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
     EXPECT_NE(err.find("choose another folder"), std::string::npos) << err;
 }
 
+TEST_F(JudgeTest, BeginsWithAModel) {
+    write("sea.txt", repeated("a ship with a sail in the wind "));
+    write("land.txt", repeated("wheat behind the plough "));
+    std::vector<std::string> words{
+        "stack", "judge", file("sea.txt"), file("land.txt"), "-o", file("begun")};
+    words.insert(words.end(), {"--init", file("mine"), "--recipes", "dense,chain-apart"});
+    words.insert(words.end(), {"--base-steps", "1", "--steps", "1", "--seeds", "1"});
+    ASSERT_EQ(run(words), kRefused) << err;
+    EXPECT_EQ(count_lines(err), 1U) << err;
+    EXPECT_FALSE(fs::exists(file("begun")));
+    train("mine", "", 20, "sea.txt");
+    ASSERT_EQ(run(words), 0) << err;
+    EXPECT_NE(err.find("begins with the weights of " + file("mine")), std::string::npos) << err;
+    const json::value rows = json::parse(read_text(file("begun/judge.json"))).at("recipes");
+    const json::value& losses = rows.at(0).at("seeds").at(0).at("losses");
+    EXPECT_LT(losses.at(0).to_number<double>(), 3) << "what it knows, beside 5.5 of none";
+    EXPECT_NE(rows.at(1).at("left_out").as_string().find("--init"), std::string_view::npos);
+}
+
 TEST_F(JudgeTest, ATextThatIsTooShortIsOneLine) {
     write_words("sea.txt", {"ship", "wave"});
     std::ofstream(file("land.txt")) << "short";

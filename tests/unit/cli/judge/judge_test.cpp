@@ -235,6 +235,7 @@ TEST(JudgeFlags, TakeTextsAndRecipes) {
     EXPECT_EQ(options.budget, Duration(std::chrono::hours(2)));
     EXPECT_EQ(options.seeds, 3U);
     EXPECT_EQ(options.first_seed, 4U);
+    EXPECT_EQ(options.init, "");
     const auto recipes_as = [](const char* named) {
         return exit_of({"stack", "judge", "a.txt", "b.txt", "-o", "out", "--recipes", named}).code;
     };
@@ -243,6 +244,18 @@ TEST(JudgeFlags, TakeTextsAndRecipes) {
         {"stack", "judge", "a.txt", "b.txt", "-o", "out", "--recipes", "all"}
     );
     EXPECT_EQ(all.recipes, Words{"all"});
+}
+
+TEST(JudgeFlags, TakeNoShapeBesideAModelThatHasOne) {
+    const Words words{"stack", "judge", "a.txt", "b.txt", "-o", "out", "--init", "smollm2"};
+    EXPECT_EQ(options_of<JudgeOptions>(words).init, "smollm2");
+    const auto with = [&](const char* setting) {
+        Words more = words;
+        more.insert(more.end(), {"--set", setting});
+        return more;
+    };
+    EXPECT_EQ(exit_of(with("model.width=64")).code, kUsage);
+    EXPECT_EQ(options_of<JudgeOptions>(with("model.context=64")).settings.size(), 1U);
 }
 
 }  // namespace
