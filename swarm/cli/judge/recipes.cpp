@@ -162,7 +162,7 @@ std::vector<Recipe> mixtures(std::size_t domains, JudgedSteps steps) {
     const std::size_t top = std::min(kTopMost, domains);
     Recipe large = upcycled(domains, steps);
     large.name += kLargeBatch;
-    large.about = "the same, a step per step of a member";
+    large.about = "the same, a member's number of steps";
     large.merging->tuning = large_batch(large.merging->tuning, domains);
     Recipe frozen = mixture("mixture-frozen", "the same, experts stay", top, domains, steps);
     frozen.merging->tuning.freeze = "experts";
@@ -190,7 +190,7 @@ std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps) {
          Combination::Alone,
          {dense("dense-2.5", more)}},
         {std::string("dense") + kLargeBatch,
-         "one model, a step per step of a member",
+         "one model, a member's number of steps",
          Combination::Alone,
          {large_batch(dense("dense", together), domains)}},
         {"best", "the best member alone", Combination::Best, by_domain},
