@@ -31,14 +31,18 @@ constexpr const char* kSecondMoment = ".exp_avg_sq";
 constexpr const char* kError = ".error";
 
 /// The unit of a tensor, which one stage writes: "layers.17" for "layers.17.attn.wo", "embed" for
-/// "embed.weight". Both sides of a boundary have maps, so each map is a unit.
-std::string unit_of(const std::string& tensor) {
+/// "embed.weight"; "layers.17.part-1" of a layer that stages share. Both sides of a boundary have
+/// maps, so each map is a unit.
+std::string unit_of(const std::string& tensor, const StageLayout& stage) {
     if (swarm::run::is_boundary_map(tensor)) {
         return tensor;
     }
     constexpr std::string_view kLayers = "layers.";
-    const std::size_t from = tensor.compare(0, kLayers.size(), kLayers) == 0 ? kLayers.size() : 0;
-    return tensor.substr(0, tensor.find('.', from));
+    if (!tensor.starts_with(kLayers)) {
+        return tensor.substr(0, tensor.find('.'));
+    }
+    const std::string layer = tensor.substr(0, tensor.find('.', kLayers.size()));
+    return stage.part.parts == 1 ? layer : layer + ".part-" + std::to_string(stage.part.index);
 }
 
 std::string weights_file(const std::string& unit) {
@@ -81,8 +85,8 @@ struct UnitName {
 std::vector<UnitName> unit_names(const StageLayout& layout) {
     std::vector<UnitName> names;
     for (const PlacedTensor& tensor : written_tensors(layout)) {
-        if (names.empty() || names.back().name != unit_of(tensor.spec->name)) {
-            names.push_back({unit_of(tensor.spec->name)});
+        if (names.empty() || names.back().name != unit_of(tensor.spec->name, layout)) {
+            names.push_back({unit_of(tensor.spec->name, layout)});
         }
         names.back().trained = names.back().trained || !tensor.frozen;
     }
@@ -100,8 +104,9 @@ std::vector<Unit> collect_units(const StageState& state) {
     for (const auto& [spec, frozen, begin] : written_tensors(state.layout())) {
         const TensorSpec& tensor = *spec;
         const std::size_t count = tensor.elements();
-        if (units.empty() || units.back().name != unit_of(tensor.name)) {
-            units.push_back({unit_of(tensor.name), {}, {}});
+        if (std::string name = unit_of(tensor.name, state.layout());
+            units.empty() || units.back().name != name) {
+            units.push_back({std::move(name), {}, {}});
         }
         Unit& unit = units.back();
         if (frozen) {
@@ -360,12 +365,12 @@ Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout
     frozen.reserve(layout.frozen_elements());
     for (const TensorSpec& tensor : layout.frozen) {
         const std::string name = swarm::run::original_of(tensor.name);
-        if (!append_tensor(checkpoint, weights_file(unit_of(name)), name, tensor, frozen)) {
+        if (!append_tensor(checkpoint, weights_file(unit_of(name, layout)), name, tensor, frozen)) {
             return made_by_another_model(name);
         }
     }
     for (const TensorSpec& tensor : layout.tensors) {
-        const std::string unit = unit_of(tensor.name);
+        const std::string unit = unit_of(tensor.name, layout);
         const std::string moments = moments_file(unit);
         const std::string& name = tensor.name;
         if (!append_tensor(checkpoint, weights_file(unit), name, tensor, weights)) {
@@ -393,11 +398,11 @@ Result<std::vector<ReplicaState>> restore_replicas(
     const Checkpoint& checkpoint, const StageLayout& layout
 ) {
     std::vector<ReplicaState> replicas;
-    const std::string first_unit = unit_of(layout.tensors.front().name);
+    const std::string first_unit = unit_of(layout.tensors.front().name, layout);
     while (checkpoint.files.contains(replica_file(first_unit, replicas.size()))) {
         ReplicaState replica;
         for (const TensorSpec& tensor : layout.tensors) {
-            const std::string file = replica_file(unit_of(tensor.name), replicas.size());
+            const std::string file = replica_file(unit_of(tensor.name, layout), replicas.size());
             const std::string& name = tensor.name;
             auto& [first, second, error] = replica;
             if (!append_tensor(checkpoint, file, name + kFirstMoment, tensor, first) ||

@@ -101,7 +101,7 @@ struct ServerContext {
     [[nodiscard]] std::uint64_t tensor_bytes_max() const {
         const std::uint64_t tokens = std::uint64_t{config.batch} * config.model.context;
         const std::uint64_t activation =
-            sizeof(float) * tokens * swarm::run::activation_width(config);
+            sizeof(float) * tokens * swarm::run::widest_activation(config);
         const std::uint64_t most = 2 * std::max(activation, slice_bytes_max);
         return std::min(
             std::max(most, protocol::kChunkTensorBytesMax) + (64U << 10), protocol::kTensorBytesMax

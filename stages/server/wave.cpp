@@ -197,7 +197,8 @@ router::Request Wave::request() const {
     const double tokens = static_cast<double>(context_.config.batch) * model.context;
     // The oracle's activation does not grow with its width.
     const bool oracle = model.kind == swarm::run::ModelKind::Oracle;
-    const std::uint32_t width = oracle ? 1 : swarm::run::activation_width(context_.config);
+    const std::uint32_t width =
+        oracle ? 1 : swarm::run::activation_width(context_.config, context_.stage());
     return {context_.next_offer_units, tokens * width * 4, {}};
 }
 

@@ -118,8 +118,12 @@ void LlamaCompute::use_weights(std::span<const float> weights) {
     }
 }
 
-std::uint32_t LlamaCompute::crossing_width() const {
-    return swarm::run::activation_width(config_);
+std::uint32_t LlamaCompute::width_above() const {
+    return swarm::run::activation_width(config_, layout_.stage);
+}
+
+std::uint32_t LlamaCompute::width_below() const {
+    return swarm::run::activation_width(config_, {layout_.stage.value - 1});
 }
 
 Result<Tensor> LlamaCompute::read_tokens(
@@ -168,7 +172,7 @@ Result<Tensor> LlamaCompute::training_input(
         );
     }
     if (input != nullptr) {
-        auto activation = read_activation(*input, {batch, context, crossing_width()}, device_);
+        auto activation = read_activation(*input, {batch, context, width_below()}, device_);
         if (activation && at::GradMode::is_enabled()) {
             activation->requires_grad_(true);
         }
@@ -211,7 +215,7 @@ Result<Tensor> LlamaCompute::inference_input(
     }
     const auto columns = static_cast<std::int64_t>(length);
     if (input != nullptr) {
-        return read_activation(*input, {1, columns, crossing_width()}, device_);
+        return read_activation(*input, {1, columns, width_below()}, device_);
     }
     SWARM_TRY(const auto ids, read_tokens(tokens, 1, columns));
     return model_.embed(ids);
@@ -393,7 +397,7 @@ Result<StageTensor> LlamaCompute::backward(
         SWARM_TRY(
             const auto by,
             read_activation(
-                by_output, {config_.batch, config_.model.context, crossing_width()}, device_
+                by_output, {config_.batch, config_.model.context, width_above()}, device_
             )
         );
         const KeptGraph graph = std::move(kept->second);

@@ -73,16 +73,17 @@ class LlamaCompute final : public StageCompute {
 
  private:
     struct KeptGraph {
-        at::Tensor input;   // leaf, (B, T, crossing_width()) fp32; undefined in the first stage
-        at::Tensor output;  // (B, T, crossing_width()) fp32; the scalar loss in the last stage
+        at::Tensor input;   // leaf, (B, T, width_below()) fp32; undefined in the first stage
+        at::Tensor output;  // (B, T, width_above()) fp32; the scalar loss in the last stage
         std::vector<LossTerm> terms = {};
     };
 
     /// Whether a loss is that of the only pass of a microbatch, or of the second one of two.
     enum class Pass : std::uint8_t { Only, Second };
 
-    /// Values per token of a tensor from or to another stage.
-    [[nodiscard]] std::uint32_t crossing_width() const;
+    /// Values per token of the tensors that cross the boundaries above and below the stage.
+    [[nodiscard]] std::uint32_t width_above() const;
+    [[nodiscard]] std::uint32_t width_below() const;
     [[nodiscard]] Result<at::Tensor> read_tokens(
         std::span<const std::uint32_t> tokens, std::int64_t rows, std::int64_t columns
     ) const;

@@ -4,6 +4,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/exits.hpp"
+#include "swarm/run/training/expert_stages.hpp"
 #include "swarm/run/training/mixture.hpp"
 #include "swarm/run/training/paths.hpp"
 #include "swarm/run/training/trained_part.hpp"
@@ -13,6 +14,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/embedding.h>
@@ -93,6 +95,10 @@ std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout
         own.push_back({layer + "attn_norm", {width}});
         add_feed_forward(config, layer, own);
         swarm::run::add_adapters(run.lora, own);
+        std::erase_if(own, [&](const TensorSpec& tensor) {
+            return layout.part.parts > 1 &&
+                   !swarm::run::is_in_part(config, layout.part, tensor.name);
+        });
         expected.insert(expected.end(), own.begin(), own.end());
     }
     if (auto map = swarm::run::map_down(run, layout.stage)) {
@@ -140,6 +146,12 @@ Tensor scaled(const Tensor& frequencies, const ModelConfig& config) {
     return divided * (1 - kept) + frequencies * kept;
 }
 
+/// Rows that are filled up with zeros, as they cross between parts of a layer.
+Tensor filled(const Tensor& rows) {
+    const auto width = static_cast<std::uint32_t>(rows.size(1));
+    return at::constant_pad_nd(rows, {0, swarm::run::filled_up(width) - width});
+}
+
 }  // namespace
 
 swarm::Result<> check_layout(const RunConfig& run, const StageLayout& layout) {
@@ -175,6 +187,8 @@ swarm::Result<> check_layout(const RunConfig& run, const StageLayout& layout) {
 
 LlamaModel::LlamaModel(const RunConfig& run, const StageLayout& layout, at::Device device)
     : config_(run.model),
+      part_(layout.part),
+      experts_(swarm::run::experts_of(run.model, layout.part)),
       adapter_scale_(run.lora.rank > 0 ? swarm::run::adapter_scale(run.lora) : 0) {
     const ModelConfig& config = config_;
     for (std::uint32_t i = 0; i < layout.layers; ++i) {
@@ -294,17 +308,33 @@ Tensor LlamaModel::mlp(const Tensor& x, const std::string& part) const {
     return linear(gate * up, part + "w2");
 }
 
+// Rows cross between the parts of a layer as training/expert_stages.hpp says.
 Tensor LlamaModel::mixture(const Tensor& x, const std::string& layer, Tensor& balance) const {
-    const Mixed mixed = mix_experts(
-        x.flatten(0, 1),
-        weight(layer + "moe.router"),
-        config_.experts_per_token,
-        [&](std::int64_t expert, const Tensor& rows) {
-            return mlp(rows, layer + "moe." + std::to_string(expert) + ".");
-        }
-    );
-    balance = balance.defined() ? balance + mixed.balance : mixed.balance;
-    return mixed.rows.view(x.sizes());
+    const Tensor rows = x.flatten(0, 1);
+    const std::int64_t width = config_.width;
+    Tensor sum = rows;
+    Tensor inner;
+    Tensor shares;
+    if (part_.is_first()) {
+        inner = norm(rows, weight(layer + "mlp_norm"));
+        const Routed routed =
+            route_rows(inner, weight(layer + "moe.router"), config_.experts_per_token);
+        shares = routed.shares;
+        balance = balance.defined() ? balance + routed.balance : routed.balance;
+    } else {
+        sum = rows.narrow(1, 0, width).clone();  // no view of what is the caller's
+        inner = rows.narrow(1, swarm::run::filled_up(config_.width), width);
+        shares = rows.narrow(1, 2 * swarm::run::filled_up(config_.width), config_.experts);
+        shares = largest_shares(shares, config_.experts_per_token);
+    }
+    const auto expert = [&](std::int64_t index, const Tensor& own) {
+        return mlp(own, layer + "moe." + std::to_string(index) + ".");
+    };
+    sum = add_experts(std::move(sum), inner, shares, experts_, expert);
+    if (!part_.is_last()) {
+        sum = at::cat({filled(sum), filled(inner), filled(shares)}, 1);
+    }
+    return sum.view({x.size(0), x.size(1), sum.size(1)});
 }
 
 Tensor LlamaModel::embed(const Tensor& ids) const {
@@ -325,10 +355,11 @@ LlamaModel::Layers LlamaModel::run_layers(
     for (const std::uint32_t index : swarm::run::layers_on(path, layers_.size(), detour_)) {
         const std::string& layer = layers_[index];
         for (std::uint32_t use = 0; use < config_.repeat; ++use) {
-            x = x + attention(norm(x, weight(layer + "attn_norm")), layer, mask);
-            const Tensor inner = norm(x, weight(layer + "mlp_norm"));
-            x = x +
-                (config_.experts > 0 ? mixture(inner, layer, balance) : mlp(inner, layer + "mlp."));
+            if (part_.is_first()) {
+                x = x + attention(norm(x, weight(layer + "attn_norm")), layer, mask);
+            }
+            x = config_.experts > 0 ? mixture(x, layer, balance)
+                                    : x + mlp(norm(x, weight(layer + "mlp_norm")), layer + "mlp.");
         }
         if (std::ranges::find(exits_, layer) != exits_.end()) {
             exits.push_back(x);

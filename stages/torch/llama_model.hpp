@@ -12,6 +12,7 @@
 #include "swarm/base/result.hpp"
 #include "swarm/run/config.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/training/expert_stages.hpp"
 #include "swarm/run/training/paths.hpp"
 
 #include <ATen/core/Tensor.h>
@@ -57,8 +58,8 @@ class LlamaModel {
 
     /// Maps (B, T) token ids, int64, to (B, T, C).
     [[nodiscard]] at::Tensor embed(const at::Tensor& ids) const;
-    /// Maps (B, T, C) to (B, T, C), T <= context; where the run has bottlenecks, what comes from or
-    /// goes to another stage has the width of a boundary (swarm/run/training/boundary_maps.hpp).
+    /// Maps (B, T, C) to (B, T, C), T <= context; what comes from or goes to another stage has the
+    /// width of that boundary (activation_width() in swarm/run/training/boundary_maps.hpp).
     /// Each layer is computed model.repeat times in a row; a weight has the sum of the gradients of
     /// all its uses. `ids`: tokens of the rows, (B, T), which a stage behind a bottleneck reads.
     /// `mask`: that of document_mask(), or none. `path`: through those of run.paths.layers that the
@@ -99,12 +100,15 @@ class LlamaModel {
     ) const;
     /// `part` is "layers.17.mlp.", or "layers.17.moe.3." for an expert.
     [[nodiscard]] at::Tensor mlp(const at::Tensor& x, const std::string& part) const;
-    /// The mixture of a layer; adds its balance to `balance`.
+    /// Adds the mixture of a layer, or of the stage's part of it, to x; adds its balance to
+    /// `balance`.
     [[nodiscard]] at::Tensor mixture(
         const at::Tensor& x, const std::string& layer, at::Tensor& balance
     ) const;
 
     swarm::run::ModelConfig config_;
+    swarm::run::LayerPart part_;
+    swarm::run::ExpertRange experts_;  // all that the part has
     std::vector<std::string> layers_;  // name prefixes such as "layers.17."
     std::string map_up_;               // name of the map from the stage below; empty: there is none
     std::string table_;                // name of the table of tokens beside it

@@ -5,10 +5,13 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/nonzero.h>
+#include <ATen/ops/scatter.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
+#include <tuple>
 #include <vector>
 
 namespace stages::torch_backend {
@@ -30,9 +33,7 @@ Tensor balance_of(const Tensor& probabilities, const Tensor& chosen) {
 
 }  // namespace
 
-Mixed mix_experts(
-    const Tensor& rows, const Tensor& router, std::int64_t per_row, const ExpertFunction& expert
-) {
+Routed route_rows(const Tensor& rows, const Tensor& router, std::int64_t per_row) {
     const Tensor probabilities = at::softmax(at::linear(rows, router), -1);
     const auto [sorted, order] =
         at::sort(probabilities, /*stable=*/true, /*dim=*/-1, /*descending=*/true);
@@ -40,20 +41,39 @@ Mixed mix_experts(
     const Tensor chosen = order.narrow(1, 0, per_row);
     const Tensor shares =
         largest / (per_row == 1 ? largest.detach() : largest.sum(-1, /*keepdim=*/true));
-    Tensor mixed = at::zeros_like(rows);
-    for (std::int64_t index = 0; index < router.size(0); ++index) {
-        const Tensor places = at::nonzero(chosen.eq(index));  // (n, 2): row and place among k
-        if (places.size(0) == 0) {
+    return {
+        at::scatter(at::zeros_like(probabilities), 1, chosen, shares),
+        balance_of(probabilities, chosen)};
+}
+
+Tensor largest_shares(const Tensor& shares, std::int64_t per_row) {
+    const Tensor order =
+        std::get<1>(at::sort(shares.detach(), /*stable=*/true, /*dim=*/-1, /*descending=*/true));
+    const Tensor none = at::zeros(shares.sizes(), shares.options());
+    return shares * at::scatter(none, 1, order.narrow(1, 0, per_row), 1);
+}
+
+// A share that is 0 in fp32 adds nothing and has no gradient by the router, so its row may be left
+// out.
+Tensor add_experts(
+    Tensor onto,
+    const Tensor& rows,
+    const Tensor& shares,
+    swarm::run::ExpertRange experts,
+    const ExpertFunction& expert
+) {
+    for (std::int64_t index = experts.first; index < std::int64_t{experts.end}; ++index) {
+        const Tensor of_expert = shares.select(1, index);
+        const Tensor own = at::nonzero(of_expert).squeeze(1);
+        if (own.size(0) == 0) {
             continue;
         }
-        // A row chooses an expert once, so no two additions of one call meet.
-        const Tensor own = places.select(1, 0);
-        const Tensor share =
-            at::index_select(shares.flatten(), 0, own * per_row + places.select(1, 1));
+        // Each row is there once, so no two additions of one call meet.
+        const Tensor share = at::index_select(of_expert, 0, own);
         const Tensor output = expert(index, at::index_select(rows, 0, own));
-        mixed = at::index_add(mixed, 0, own, output * share.unsqueeze(1));
+        onto = at::index_add(onto, 0, own, output * share.unsqueeze(1));
     }
-    return {mixed, balance_of(probabilities, chosen)};
+    return onto;
 }
 
 }  // namespace stages::torch_backend

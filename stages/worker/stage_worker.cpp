@@ -148,16 +148,18 @@ void StageWorker::warm_up() {
     const std::vector<std::uint32_t> tokens(
         std::size_t{config_.batch} * (config_.model.context + 1)
     );
-    const std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_);
-    const TensorEnvelope activation{Dtype::Float32, CodecId::None, shape};
-    const StageTensor zeros = make_host_tensor(shape, std::vector<float>(activation.elements()));
-    const StageTensor* const input = layout_.has_embedding ? nullptr : &zeros;
+    const auto zeros = [](std::vector<std::uint32_t> shape) {
+        const TensorEnvelope tensor{Dtype::Float32, CodecId::None, shape};
+        return make_host_tensor(std::move(shape), std::vector<float>(tensor.elements()));
+    };
+    const StageTensor below = layout_.has_embedding ? StageTensor{} : zeros(shape_below());
+    const StageTensor* const input = layout_.has_embedding ? nullptr : &below;
     std::vector<float> gradient = take_buffer();
     compute_->take_path(swarm::run::longest_path(config_.paths));
     if (layout_.has_head) {
         static_cast<void>(compute_->forward_tail(input, tokens, gradient));
     } else if (compute_->forward({}, input, tokens, Graph::Keep)) {
-        static_cast<void>(compute_->backward({}, zeros, gradient));
+        static_cast<void>(compute_->backward({}, zeros(shape_above()), gradient));
     }
     compute_->drop({});
     spare_.push_back(std::move(gradient));
@@ -183,9 +185,9 @@ const compression::Codec& StageWorker::codec_below(const Leg& leg, TensorRole ro
 
 Result<Payload> StageWorker::encode(const StageTensor& tensor, const Leg& leg, TensorRole role)
     const {
-    SWARM_ASSERT(tensor.shape == swarm::run::activation_shape(config_));
-    const compression::Codec& codec =
-        role == TensorRole::Activation ? codec_above(leg, role) : codec_below(leg, role);
+    const bool goes_up = role == TensorRole::Activation;
+    SWARM_ASSERT(tensor.shape == (goes_up ? shape_above() : shape_below()));
+    const compression::Codec& codec = goes_up ? codec_above(leg, role) : codec_below(leg, role);
     TensorCoder* const coder = compute_->coder();
     if (tensor.on_device && !coder->serves(codec)) {
         const auto here = coder->to_host(tensor);
@@ -205,9 +207,10 @@ Result<Payload> StageWorker::encode(const StageTensor& tensor, const Leg& leg, T
     return Payload(std::move(envelope), std::move(bytes));
 }
 
-Result<StageTensor> StageWorker::decode(const Payload& payload, const compression::Codec& codec)
-    const {
-    const TensorEnvelope want{Dtype::Float32, codec.id(), swarm::run::activation_shape(config_)};
+Result<StageTensor> StageWorker::decode(
+    const Payload& payload, const compression::Codec& codec, std::vector<std::uint32_t> shape
+) const {
+    const TensorEnvelope want{Dtype::Float32, codec.id(), std::move(shape)};
     if (payload.envelope() != want) {
         return mismatch(
             "a tensor " + to_text(payload.envelope().shape) + " where one of fp32 " +
@@ -242,7 +245,8 @@ Result<std::optional<StageTensor>> StageWorker::decode_input(const Leg& leg) con
         }
         return std::optional<StageTensor>();
     }
-    SWARM_TRY(auto input, decode(leg.input, codec_below(leg, TensorRole::Activation)));
+    const compression::Codec& codec = codec_below(leg, TensorRole::Activation);
+    SWARM_TRY(auto input, decode(leg.input, codec, shape_below()));
     return std::optional<StageTensor>(std::move(input));
 }
 
@@ -321,9 +325,8 @@ Result<StageWorker::TailOutcome> StageWorker::forward_tail(const Leg& leg) {
 Result<Payload> StageWorker::backward(const Leg& leg) {
     SWARM_ASSERT(!layout_.has_head);
     SWARM_TRY(check_leg(leg));
-    SWARM_TRY(
-        const auto by_output, decode(leg.input, codec_above(leg, TensorRole::ActivationGradient))
-    );
+    const compression::Codec& codec = codec_above(leg, TensorRole::ActivationGradient);
+    SWARM_TRY(const auto by_output, decode(leg.input, codec, shape_above()));
     std::vector<float> gradient = take_buffer();
     compute_->take_path(swarm::run::path_of(config_.paths, leg.step, leg.key.microbatch));
     auto outcome = [&]() -> Result<Payload> {
@@ -383,7 +386,7 @@ Result<Payload> StageWorker::infer(const Payload& input, std::span<const std::ui
     SWARM_TRY(check_token_ids(tokens, config_.model.vocabulary));
     std::optional<StageTensor> given;
     if (!layout_.has_embedding) {
-        std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_);
+        std::vector<std::uint32_t> shape = shape_below();
         shape[0] = 1;
         if (config_.model.kind != swarm::run::ModelKind::Oracle) {
             shape[1] = static_cast<std::uint32_t>(tokens.size());
@@ -409,7 +412,8 @@ Result<std::optional<StageTensor>> StageWorker::held_out_input(
         }
         return std::optional<StageTensor>();
     }
-    SWARM_TRY(auto given, decode(input, *compression::find_codec(CodecId::None)));
+    const compression::Codec& none = *compression::find_codec(CodecId::None);
+    SWARM_TRY(auto given, decode(input, none, shape_below()));
     return std::optional<StageTensor>(std::move(given));
 }
 

@@ -172,7 +172,19 @@ class StageWorker {
     /// Codes an activation for the stage above, or a gradient for the stage below.
     Result<Payload> encode(const StageTensor& tensor, const Leg& leg, compression::TensorRole role)
         const;
-    Result<StageTensor> decode(const Payload& payload, const compression::Codec& codec) const;
+
+    /// Shapes of the tensors that cross the boundaries above and below this stage.
+    [[nodiscard]] std::vector<std::uint32_t> shape_above() const {
+        return swarm::run::activation_shape(config_, layout_.stage);
+    }
+
+    [[nodiscard]] std::vector<std::uint32_t> shape_below() const {
+        return swarm::run::activation_shape(config_, {layout_.stage.value - 1});
+    }
+
+    Result<StageTensor> decode(
+        const Payload& payload, const compression::Codec& codec, std::vector<std::uint32_t> shape
+    ) const;
     /// The input of a forward leg; empty for the stage with the embedding.
     Result<std::optional<StageTensor>> decode_input(const Leg& leg) const;
     /// The same for a held-out microbatch, whose tensors are never coded.

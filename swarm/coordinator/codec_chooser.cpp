@@ -1,7 +1,5 @@
 #include "swarm/coordinator/codec_chooser.hpp"
 
-#include "swarm/protocol/tensor_envelope.hpp"
-
 #include <algorithm>
 
 namespace swarm::coordinator {
@@ -14,10 +12,8 @@ double slower(double a, double b) {
 
 run::CodecChoiceInput input_of(const RunContext& context, const SelfMeasures& measures) {
     const run::RunConfig& config = context.config;
-    const protocol::TensorEnvelope activation{
-        protocol::Dtype::Float32, protocol::CodecId::None, run::activation_shape(config)};
     run::CodecChoiceInput input;
-    input.elements = activation.elements();
+    input.elements = run::elements_between(config);
     input.microbatches = config.microbatches;
     std::uint32_t peers = 0;
     for (std::uint32_t stage = 0; stage < config.stages; ++stage) {

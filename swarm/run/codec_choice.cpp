@@ -81,7 +81,7 @@ double passing_s(const CodecChoiceInput& input, std::size_t leg, CodecId id) {
     }
     const compression::Codec* const codec = compression::find_codec(id);
     SWARM_ASSERT(codec != nullptr);
-    return compression::passing_s(*codec, input.elements, rate);
+    return compression::passing_s(*codec, input.elements[leg / 2], rate);
 }
 
 double predicted_step_s(const CodecChoiceInput& input, const LegCodecs& codecs) {

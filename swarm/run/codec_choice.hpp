@@ -26,7 +26,7 @@ struct StageMeasured {
 };
 
 struct CodecChoiceInput {
-    std::uint64_t elements = 0;  // elements of an activation
+    std::vector<std::uint64_t> elements;  // one number per boundary, of the tensor that crosses it
     std::uint32_t microbatches = 1;
     std::uint32_t in_flight = 1;
     std::vector<StageMeasured> stages;

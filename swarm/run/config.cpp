@@ -4,6 +4,7 @@
 #include "swarm/run/run_file/config_fields.hpp"
 #include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/expert_stages.hpp"
 #include "swarm/run/training/held_out.hpp"
 #include "swarm/run/training/loop.hpp"
 #include "swarm/run/training/mixture.hpp"
@@ -106,7 +107,7 @@ void check_schedule(const RunConfig& config, Checker& check) {
         "must be 1 to 64 of a-z A-Z 0-9 - _ . and not begin with a dot: it names files"
     );
     check.require(
-        config.stages <= config.model.layers,
+        config.expert_stages > 1 || config.stages <= config.model.layers,
         "run.stages",
         "is " + std::to_string(config.stages) + ", must be at most model.layers (" +
             std::to_string(config.model.layers) + "): each stage needs a layer"
@@ -249,7 +250,7 @@ void check_model(const RunConfig& config, Checker& check) {
         return;
     }
     check.require(
-        std::uint64_t{config.batch} * model.context * activation_width(config) * sizeof(float) <=
+        std::uint64_t{config.batch} * model.context * widest_activation(config) * sizeof(float) <=
             protocol::kTensorBytesMax,
         "model.width",
         "makes activations of more than " + std::to_string(protocol::kTensorBytesMax) +
@@ -341,6 +342,7 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     check_schedule(config, check);
     check.accept(growth_fault(config));
     check_mode(config, check);
+    check.accept(expert_stages_fault(config));
     check_layers_per_stage(config, check);
     check.accept(bottleneck_fault(config));
     if (!check.fault()) {  // the parts of a model are those of a sound shape

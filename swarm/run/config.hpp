@@ -137,6 +137,7 @@ struct RunConfig {
     router::RebalancerName rebalancer;  // moves a peer between stages, once per period
     std::uint32_t rebalance_every_s = 300;
     std::vector<std::uint32_t> layers_per_stage;  // empty: equal parameters
+    std::uint32_t expert_stages = 1;  // stages of each layer, among which its experts are dealt
     SplitMode split = SplitMode::Fixed;
     ModelConfig model;
     OptimizerConfig optimizer;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "swarm/run/config.hpp"
+#include "swarm/run/partition.hpp"
 
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace swarm::run {
 /// The head counts with the last layer, and with each that has an exit behind it. The embedding
 /// counts nothing, because it is a look-up.
 std::vector<double> layer_work(const RunConfig& config);
+
+/// The work of a stage's layers, or of its part of one, and of the head where it has that.
+double stage_work(const RunConfig& config, const StageLayout& stage);
 
 /// The work of one map at a boundary (training/boundary_maps.hpp); 0 without a bottleneck.
 double boundary_map_work(const RunConfig& config);

@@ -36,7 +36,9 @@ MemoryPlan::MemoryPlan(std::uint64_t lent_bytes, const RunConfig& config, const 
               (config.mode == SyncMode::Sparse
                    ? MemoryPlan::kSparseBytesPerParameter * layout.elements()
                    : 0)
-      ) {}
+      ) {
+    other_remedy_ = smaller_stages(config);
+}
 
 MemoryPlan::MemoryPlan(
     std::uint64_t lent_bytes,
@@ -68,7 +70,13 @@ Result<> MemoryPlan::check() const {
         Reaction::Reject,
         "stage " + std::to_string(stage_.value) + " needs " + in_mebibytes(needed_bytes(1)) +
             " beside its activations, and this peer lends " + std::to_string(*lent_bytes_ >> 20) +
-            " MiB; raise --memory, or train with more stages"};
+            " MiB; raise --memory, or " + other_remedy_};
+}
+
+const char* smaller_stages(const RunConfig& config) {
+    return has_experts(config.model.kind) && config.stages >= config.model.layers
+               ? "deal the experts of a layer to more stages (run.expert_stages)"
+               : "train with more stages";
 }
 
 bool MemoryPlan::has_room_for_snapshots(std::size_t count) const {

@@ -51,7 +51,11 @@ class MemoryPlan {
     std::uint64_t training_bytes_ = 0;
     std::uint64_t snapshot_bytes_ = 0;
     StageIndex stage_;
+    const char* other_remedy_ = "train with more stages";  // than lending more
 };
+
+/// The remedy by which stages of the run become smaller.
+const char* smaller_stages(const RunConfig& config);
 
 /// Returns the sentence that refuses `what`, which needs more memory than a machine has.
 std::string too_large_for_machine(

@@ -4,11 +4,13 @@
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/exits.hpp"
+#include "swarm/run/training/expert_stages.hpp"
 #include "swarm/run/training/mixture.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -131,23 +133,52 @@ std::vector<std::uint64_t> layer_elements(const RunConfig& config) {
     return elements;
 }
 
-std::vector<StageLayout> partition(const RunConfig& config) {
-    SWARM_ASSERT(config.stages > 0 && config.stages <= config.model.layers);
-    std::vector<LayerCost> costs;
-    for (const std::uint64_t elements : layer_elements(config)) {
-        costs.push_back({static_cast<double>(elements), 0});
+namespace {
+
+/// The layers of each stage, with their parts.
+std::vector<StageLayout> cut(const RunConfig& config) {
+    std::vector<StageLayout> stages(config.stages);
+    std::vector<std::uint32_t> split(config.stages, 1);
+    if (config.expert_stages == 1) {
+        std::vector<LayerCost> costs;
+        for (const std::uint64_t elements : layer_elements(config)) {
+            costs.push_back({static_cast<double>(elements), 0});
+        }
+        split = config.layers_per_stage.empty() ? *split_layers(costs, config.stages)
+                                                : config.layers_per_stage;
     }
-    const auto split = config.layers_per_stage.empty() ? *split_layers(costs, config.stages)
-                                                       : config.layers_per_stage;
-    std::vector<StageLayout> stages;
     std::uint32_t next_layer = 0;
     for (std::uint32_t s = 0; s < config.stages; ++s) {
-        StageLayout& stage = stages.emplace_back();
+        StageLayout& stage = stages[s];
         stage.stage = {s};
         stage.first_layer = next_layer;
         stage.layers = split[s];
         stage.has_embedding = s == 0;
         stage.has_head = s + 1 == config.stages;
+        stage.part = part_of(config, stage.stage);
+        next_layer += stage.part.is_last() ? stage.layers : 0;
+    }
+    return stages;
+}
+
+/// The tensors of the stage's layers, or of its part of one.
+std::vector<TensorSpec> own_layers(const RunConfig& config, const StageLayout& stage) {
+    std::vector<TensorSpec> own;
+    for (std::uint32_t i = 0; i < stage.layers; ++i) {
+        append(own, layer_tensors(config, stage.first_layer + i));
+    }
+    std::erase_if(own, [&](const TensorSpec& tensor) {
+        return stage.part.parts > 1 && !is_in_part(config.model, stage.part, tensor.name);
+    });
+    return own;
+}
+
+}  // namespace
+
+std::vector<StageLayout> partition(const RunConfig& config) {
+    SWARM_ASSERT(config.stages > 0 && config.stages <= config.model.layers * config.expert_stages);
+    std::vector<StageLayout> stages = cut(config);
+    for (StageLayout& stage : stages) {
         std::vector<TensorSpec> all;
         if (stage.has_embedding) {
             append(all, embedding_tensors(config.model));
@@ -158,9 +189,7 @@ std::vector<StageLayout> partition(const RunConfig& config) {
         if (auto map = map_up(config, stage.stage)) {
             all.push_back(std::move(*map));
         }
-        for (std::uint32_t i = 0; i < stage.layers; ++i) {
-            append(all, layer_tensors(config, next_layer++));
-        }
+        append(all, own_layers(config, stage));
         if (auto map = map_down(config, stage.stage)) {
             all.push_back(std::move(*map));
         }
@@ -204,10 +233,21 @@ std::vector<PlacedTensor> all_tensors(const StageLayout& layout) {
     return placed;
 }
 
+std::string layers_text(std::uint32_t first_layer, std::uint32_t layers, LayerPart part) {
+    std::string text = std::to_string(first_layer);
+    if (layers > 1) {
+        text += "-" + std::to_string(first_layer + layers - 1);
+    }
+    if (part.parts > 1) {
+        text += " (" + std::to_string(part.index + 1) + "/" + std::to_string(part.parts) + ")";
+    }
+    return text;
+}
+
 std::vector<std::uint32_t> layers_of(const std::vector<StageLayout>& stages) {
     std::vector<std::uint32_t> layers;
     for (const StageLayout& stage : stages) {
-        layers.push_back(stage.layers);
+        layers.push_back(stage.part.is_first() ? stage.layers : 0);
     }
     return layers;
 }
@@ -235,11 +275,25 @@ double units_per_microbatch(const RunConfig& config, const StageLayout& stage) {
     return 3 * tokens * stage.layers;
 }
 
-std::vector<std::uint32_t> activation_shape(const RunConfig& config) {
+std::vector<std::uint32_t> activation_shape(const RunConfig& config, StageIndex stage) {
     if (config.model.kind == ModelKind::Oracle) {
         return {1, 1, 13};
     }
-    return {config.batch, config.model.context, activation_width(config)};
+    return {config.batch, config.model.context, activation_width(config, stage)};
+}
+
+std::vector<std::uint64_t> elements_between(const RunConfig& config) {
+    std::vector<std::uint64_t> elements;
+    for (std::uint32_t s = 0; s + 1 < config.stages; ++s) {
+        elements.push_back(TensorSpec{{}, activation_shape(config, {s})}.elements());
+    }
+    return elements;
+}
+
+std::uint64_t mean_elements_between(const RunConfig& config) {
+    const std::vector<std::uint64_t> all = elements_between(config);
+    const std::uint64_t sum = std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+    return all.empty() ? 0 : sum / all.size();
 }
 
 }  // namespace swarm::run

@@ -38,8 +38,18 @@ struct TensorSpec {
     friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 
+/// One of the parts into which the stages cut a layer (training/expert_stages.hpp).
+struct LayerPart {
+    std::uint32_t index = 0;
+    std::uint32_t parts = 1;
+
+    [[nodiscard]] bool is_first() const { return index == 0; }
+
+    [[nodiscard]] bool is_last() const { return index + 1 == parts; }
+};
+
 /// A stage has the layers [first_layer, first_layer + layers). The first stage has the embedding,
-/// too, and the last one the head.
+/// too, and the last one the head. Of a layer that is cut it has `part`.
 struct StageLayout {
     StageIndex stage;
     std::uint32_t first_layer = 0;
@@ -53,6 +63,7 @@ struct StageLayout {
     std::uint64_t slice_bytes_max = protocol::kSliceBytesMax;
     std::uint64_t chunk_bytes_max = protocol::kChunkBytes;
     std::uint64_t stands_for = 0;  // parameters; 0: its own
+    LayerPart part = {};           // {0, 1} where the stage has whole layers
 
     [[nodiscard]] std::uint64_t elements() const {
         std::uint64_t count = 0;
@@ -95,7 +106,11 @@ std::vector<PlacedTensor> all_tensors(const StageLayout& layout);
 /// equally many parameters each (exact minimum of the largest stage, by dynamic programming).
 std::vector<StageLayout> partition(const RunConfig& config);
 
-/// The number of layers of each stage, in the form of config.layers_per_stage.
+/// "3-5", "3", or "3 (1/2)" for the first of two parts.
+std::string layers_text(std::uint32_t first_layer, std::uint32_t layers, LayerPart part = {});
+
+/// The number of layers that begin in each stage: of whole layers, in the form of
+/// config.layers_per_stage.
 std::vector<std::uint32_t> layers_of(const std::vector<StageLayout>& stages);
 
 /// Parameters of each layer; the embedding counts with the first one, the head with the last.
@@ -117,7 +132,13 @@ double offer_units(const RunConfig& config, const StageLayout& stage);
 /// Work units of a microbatch in the stage, forward and backward.
 double units_per_microbatch(const RunConfig& config, const StageLayout& stage);
 
-/// Shape of the tensors between stages: (B, T, activation_width), (1, 1, 13) for the oracle model.
-std::vector<std::uint32_t> activation_shape(const RunConfig& config);
+/// Shape of the tensor that leaves the stage for the next one, and of its gradient:
+/// (B, T, activation_width), (1, 1, 13) for the oracle model.
+std::vector<std::uint32_t> activation_shape(const RunConfig& config, StageIndex stage);
+
+/// Elements of that tensor at each boundary, from the first stage on.
+std::vector<std::uint64_t> elements_between(const RunConfig& config);
+/// The mean of these numbers; 0 without a boundary.
+std::uint64_t mean_elements_between(const RunConfig& config);
 
 }  // namespace swarm::run

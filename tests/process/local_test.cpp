@@ -165,6 +165,16 @@ TEST(LocalRun, MixturesEqualOneProcessWhenPeersAreKilled) {
     );
 }
 
+TEST(LocalRun, ExpertsOfALayerAtSeveralPeersEqualOneProcessWhenPeersAreKilled) {
+    expect_exact_under_kills(
+        "[run]\nstages = 4\nexpert_stages = 2\nsteps = 8\nmicrobatches = 8\nbatch = 2\n"
+        "codec = \"auto\"\n"
+        "[model]\nkind = \"mixtral\"\nlayers = 2\nexperts = 4\nexperts_per_token = 2\n"
+        "width = 64\nffn_width = 64\ncontext = 64\n",
+        "7"
+    );
+}
+
 /// A Llama that is large enough for LibTorch to split its operations.
 LocalRun run_on_threads(const char* threads, std::vector<std::string> how) {
     const TemporaryFolder folder;

@@ -244,7 +244,7 @@ TEST(Bottleneck, PassesOnAsManyValuesPerTokenAsItSays) {
     const auto tokens = random_batch(config, 3);
     const auto up =
         take(chain.stage(0).forward(graph_key(0), nullptr, tokens, stages::Graph::Keep));
-    EXPECT_EQ(up.shape, swarm::run::activation_shape(config));
+    EXPECT_EQ(up.shape, swarm::run::activation_shape(config, {0}));
     EXPECT_EQ(up.shape.back(), kNarrow);
     take(chain.stage(1).forward(graph_key(0), &up, tokens, stages::Graph::Keep));
     const auto without = chain.stage(1).forward(graph_key(2), &up, {}, stages::Graph::Keep);
@@ -254,7 +254,7 @@ TEST(Bottleneck, PassesOnAsManyValuesPerTokenAsItSays) {
     RunConfig dense = config;
     dense.model.bottleneck = 0;
     const auto wide =
-        host_tensor(swarm::run::activation_shape(dense), std::vector<float>(2 * 6 * 16));
+        host_tensor(swarm::run::activation_shape(dense, {0}), std::vector<float>(2 * 6 * 16));
     EXPECT_TRUE(chain.stage(1).forward(graph_key(1), &wide, tokens, stages::Graph::Keep).has_error()
     );
     EXPECT_EQ(chain.infer(random_tokens(config, 5, 4)).size(), config.model.vocabulary);

@@ -8,10 +8,10 @@ namespace {
 
 using Row = std::vector<double>;
 using Rows = std::vector<Row>;
-using Named = std::map<std::string, std::span<const double>>;
+using NamedWeights = std::map<std::string, std::span<const double>>;
 
-Named by_name(const swarm::run::StageLayout& whole, std::span<const double> weights) {
-    Named named;
+NamedWeights by_name(const swarm::run::StageLayout& whole, std::span<const double> weights) {
+    NamedWeights named;
     for (const auto& tensor : whole.tensors) {
         named[tensor.name] = weights.first(tensor.elements());
         weights = weights.subspan(tensor.elements());
@@ -91,7 +91,7 @@ void attend(
 }
 
 void attention_block(
-    const swarm::run::ModelConfig& config, const Named& w, const std::string& layer, Rows& x
+    const swarm::run::ModelConfig& config, const NamedWeights& w, const std::string& layer, Rows& x
 ) {
     const std::size_t head_width = config.width / config.heads;
     Rows queries;
@@ -116,7 +116,7 @@ void attention_block(
 }
 
 void mlp_block(
-    const swarm::run::ModelConfig& config, const Named& w, const std::string& layer, Rows& x
+    const swarm::run::ModelConfig& config, const NamedWeights& w, const std::string& layer, Rows& x
 ) {
     for (Row& row : x) {
         const Row normed = rms_norm(row, w.at(layer + "mlp_norm"), config.norm_epsilon);
@@ -137,7 +137,7 @@ std::vector<std::vector<double>> reference_logits(
     std::span<const double> weights,
     std::span<const std::uint32_t> tokens
 ) {
-    const Named w = by_name(whole, weights);
+    const NamedWeights w = by_name(whole, weights);
     Rows x;
     for (const std::uint32_t token : tokens) {
         const auto row = w.at("embed.weight").subspan(token * config.width, config.width);

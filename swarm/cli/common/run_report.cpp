@@ -10,7 +10,6 @@
 #include "swarm/run/memory_plan.hpp"
 #include "swarm/run/partition.hpp"
 #include "swarm/run/training/batch_growth.hpp"
-#include "swarm/run/training/boundary_maps.hpp"
 
 #include <boost/json.hpp>
 
@@ -64,8 +63,7 @@ std::uint64_t bytes_per_leg(const run::RunConfig& config, std::uint64_t values) 
 json::object config_object(const run::RunConfig& config) {
     const bool oracle = config.model.kind == run::ModelKind::Oracle;
     // The simulator's frames already carry the oracle's own tensors, and its state is tiny.
-    const std::uint64_t rows = oracle ? 0 : std::uint64_t{config.batch} * config.model.context;
-    const std::uint64_t values = rows * run::activation_width(config);
+    const std::uint64_t values = oracle ? 0 : run::mean_elements_between(config);
     return {
         {"model", oracle ? "oracle" : "llama"},
         {"stages", config.stages},

@@ -2,6 +2,7 @@
 
 #include "stacking/llama/stage_weights.hpp"
 #include "stacking/models/training/shared_layers.hpp"
+#include "swarm/run/partition.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -38,12 +39,6 @@ std::string real(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%g", value);
     return text;
-}
-
-std::string layer_range(const ModelSummary::Stage& stage) {
-    const std::uint32_t last = stage.first_layer + stage.layers - 1;
-    return stage.layers == 1 ? std::to_string(last)
-                             : std::to_string(stage.first_layer) + "-" + std::to_string(last);
 }
 
 std::string row(const std::vector<std::string>& cells) {
@@ -122,7 +117,7 @@ std::string to_text(const ModelSummary& summary) {
         const ModelSummary::Stage& stage = summary.stages[i];
         text += row(
             {number(i),
-             layer_range(stage),
+             run::layers_text(stage.first_layer, stage.layers),
              with_commas(stage.parameters),
              megabytes(stage.file_bytes),
              megabytes(stage.kept_bytes),

@@ -22,12 +22,6 @@ std::string print(const char* format, Values... values) {
     return text;
 }
 
-std::string range_of(const RunPlan::Stage& stage) {
-    const std::uint32_t last = stage.first_layer + stage.layers - 1;
-    return stage.layers == 1 ? std::to_string(last)
-                             : std::to_string(stage.first_layer) + "-" + std::to_string(last);
-}
-
 json::array numbers(const std::vector<std::uint32_t>& values) {
     json::array array;
     for (const std::uint32_t value : values) {
@@ -93,7 +87,7 @@ std::string to_text(const RunPlan& plan, WorkUnit unit) {
         text += print(
             "%5zu %8s %12llu %6llu MiB %10.4g %6zu %14.4g %4.0f %%\n",
             s,
-            range_of(stage).c_str(),
+            run::layers_text(stage.first_layer, stage.layers, stage.part).c_str(),
             static_cast<unsigned long long>(stage.parameters),
             static_cast<unsigned long long>((stage.memory_bytes >> 20) + 1),
             stage.units,
@@ -139,6 +133,8 @@ std::string to_json(const RunPlan& plan, const std::vector<std::uint32_t>& bette
         stages.push_back(json::object{
             {"first_layer", stage.first_layer},
             {"layers", stage.layers},
+            {"part", stage.part.index},
+            {"parts", stage.part.parts},
             {"parameters", stage.parameters},
             {"frozen_parameters", stage.frozen_parameters},
             {"memory_bytes", stage.memory_bytes},

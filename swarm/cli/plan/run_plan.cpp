@@ -1,6 +1,5 @@
 #include "swarm/cli/plan/run_plan.hpp"
 
-#include "swarm/protocol/tensor_envelope.hpp"
 #include "swarm/run/codec_choice.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/layer_work.hpp"
@@ -8,6 +7,7 @@
 #include "swarm/run/partition.hpp"
 #include "swarm/run/step_time.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/expert_stages.hpp"
 #include "swarm/run/training/paths.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
@@ -56,7 +56,7 @@ RunPlan stages_of(const PlanRequest& request) {
     plan.path_layers = request.config.paths.layers;
     plan.path_passes = run::mean_passes(request.config.paths);
     plan.width = request.config.model.width;
-    plan.values_per_token = run::activation_width(request.config);
+    plan.values_per_token = run::widest_activation(request.config);
     const std::vector<run::StageLayout> layouts = run::partition(request.config);
     const StageMask training = run::training_stages(request.config, layouts);
     for (const run::StageLayout& layout : layouts) {
@@ -67,9 +67,11 @@ RunPlan stages_of(const PlanRequest& request) {
         stage.parameters = layout.elements();
         stage.frozen_parameters = layout.frozen_elements();
         stage.memory_bytes = run::MemoryPlan(0, request.config, layout).needed_bytes(1);
+        stage.part = layout.part;
         for (std::uint32_t i = 0; i < layout.layers; ++i) {
             stage.units += units[layout.first_layer + i];
         }
+        stage.units *= layout.part.parts > 1 ? run::work_share(request.config, layout) : 1;
         if (request.layer_ms.empty()) {
             const int maps = (layout.has_embedding ? 0 : 1) + (layout.has_head ? 0 : 1);
             stage.units += maps * run::boundary_map_work(request.config);
@@ -130,10 +132,8 @@ double line_between(
 }
 
 run::CodecChoiceInput lines_of(const PlanRequest& request, const RunPlan& plan) {
-    const protocol::TensorEnvelope activation{
-        protocol::Dtype::Float32, protocol::CodecId::None, run::activation_shape(request.config)};
     run::CodecChoiceInput input;
-    input.elements = activation.elements();
+    input.elements = run::elements_between(request.config);
     input.microbatches = plan.microbatches;
     input.in_flight = window_of(request, plan);
     for (std::size_t s = 0; s < plan.stages.size(); ++s) {
@@ -261,7 +261,8 @@ Result<RunPlan> make_plan(const PlanRequest& request) {
                 ErrorCode::Mismatch,
                 "no peer lends the " + std::to_string((plan.stages[s].memory_bytes >> 20) + 1) +
                     " MiB that stage " + std::to_string(s) +
-                    " needs beside its activations: raise --memory, or use more stages"
+                    " needs beside its activations: raise --memory, or " +
+                    run::smaller_stages(request.config)
             );
         }
     }
@@ -271,6 +272,9 @@ Result<RunPlan> make_plan(const PlanRequest& request) {
 
 std::vector<std::uint32_t> better_split(const PlanRequest& request, const RunPlan& plan) {
     const run::RunConfig& config = request.config;
+    if (config.expert_stages > 1) {
+        return {};  // its layers are not dealt
+    }
     const std::vector<double> units = units_of(request);
     PlanRequest other = request;
     other.config.stages = config.model.layers;  // so that each layer is a stage

@@ -10,6 +10,7 @@
 #include "swarm/base/result.hpp"
 #include "swarm/run/config.hpp"
 #include "swarm/run/leg_codecs.hpp"
+#include "swarm/run/partition.hpp"
 #include "swarm/run/peer_assignment.hpp"
 
 #include <cstdint>
@@ -35,6 +36,7 @@ struct RunPlan {
     struct Stage {
         std::uint32_t first_layer = 0;
         std::uint32_t layers = 0;
+        run::LayerPart part = {};             // {0, 1} where the stage has whole layers
         std::uint64_t parameters = 0;         // that are trained
         std::uint64_t frozen_parameters = 0;  // only their weights are kept
         std::uint64_t memory_bytes = 0;    // need of each peer, without activations

@@ -15,6 +15,8 @@ examples:
   swarm stack mix runs/austen runs/code runs/letters -o mixed
   swarm train --init mixed --corpus all.txt --steps 100      # the routers learn whom to ask
   swarm train --init mixed --corpus all.txt --set 'train.freeze=["experts"]'
+  swarm train --init mixed --corpus all.txt --stages 12 \
+    --set run.expert_stages=2                                # 6 layers: a peer has half of one
   swarm stack mix runs/base --copies 4 -o upcycled           # experts that begin alike
 Branch-Train-MiX (Sukhbaatar et al. 2024): the feed-forward part of each model becomes an expert of
 every layer, the rest of the models is averaged, and routers are drawn anew; so the result wants a

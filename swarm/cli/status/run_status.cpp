@@ -41,11 +41,6 @@ std::string number(const char* format, double value) {
     return text;
 }
 
-std::string layers_text(const RunStatus::Stage& stage) {
-    const std::uint32_t last = stage.first_layer + stage.layers - 1;
-    return std::to_string(stage.first_layer) + (stage.layers > 1 ? "-" + std::to_string(last) : "");
-}
-
 /// "step 12/60  loss 3.2140  held-out 3.3001".
 std::string standing_text(const RunStatus& status) {
     std::string text = "step " + std::to_string(status.step) + "/" + std::to_string(status.steps);
@@ -81,7 +76,7 @@ RunStatus status_of(const stacking::RunView& view) {
     status.loss = view.progress()->loss;
     status.held_out_loss = view.progress()->held_out_loss;
     for (const run::StageLayout& layout : run::partition(config)) {
-        RunStatus::Stage stage{layout.first_layer, layout.layers, {}};
+        RunStatus::Stage stage{layout.first_layer, layout.layers, {}, layout.part};
         for (const SlotId slot : view.roster().slots_of(layout.stage)) {
             const protocol::SlotInfo& info = *view.roster().find(slot);
             stage.peers.push_back({net::to_text(info.peer), to_text(info.standing), info.address});
@@ -95,7 +90,8 @@ std::string status_text(const RunStatus& status) {
     std::vector<TableRow> rows{{"stage", "layers", "peer", "standing", "address"}};
     for (std::size_t i = 0; i < status.stages.size(); ++i) {
         const RunStatus::Stage& stage = status.stages[i];
-        const TableRow first{std::to_string(i), layers_text(stage)};
+        const TableRow first{
+            std::to_string(i), run::layers_text(stage.first_layer, stage.layers, stage.part)};
         if (stage.peers.empty()) {
             rows.push_back({first[0], first[1], "-", "nobody", ""});
         }
@@ -121,6 +117,8 @@ std::string status_json(const RunStatus& status) {
                 {"peer", peer.id}, {"standing", peer.standing}, {"address", peer.address}});
         }
         json::object one{{"first_layer", stage.first_layer}, {"layers", stage.layers}};
+        one["part"] = stage.part.index;
+        one["parts"] = stage.part.parts;
         one["peers"] = std::move(peers);
         stages.push_back(std::move(one));
     }

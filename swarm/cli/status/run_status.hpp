@@ -5,6 +5,7 @@
 
 #include "stacking/run_view.hpp"
 #include "swarm/base/units.hpp"
+#include "swarm/run/partition.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -26,6 +27,7 @@ struct RunStatus {
         std::uint32_t first_layer = 0;
         std::uint32_t layers = 0;
         std::vector<Peer> peers;
+        run::LayerPart part = {};  // {0, 1} where the stage has whole layers
     };
 
     std::string name;

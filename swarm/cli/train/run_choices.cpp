@@ -2,6 +2,7 @@
 
 #include "swarm/base/try.hpp"
 #include "swarm/net/file_store.hpp"
+#include "swarm/run/partition.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,6 +18,9 @@ Error unusable(const std::string& folder, const std::string& why) {
 
 bool fits(const coordinator::SplitChange& change, const run::RunConfig& config) {
     const std::vector<std::uint32_t>& layers = change.layers_per_stage;
+    if (config.expert_stages > 1) {
+        return layers == run::layers_of(run::partition(config));  // such a cut stays
+    }
     const auto sum = std::accumulate(layers.begin(), layers.end(), std::uint64_t{0});
     return layers.size() == config.stages && sum == config.model.layers &&
            std::find(layers.begin(), layers.end(), 0U) == layers.end();

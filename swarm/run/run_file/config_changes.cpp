@@ -33,8 +33,9 @@ std::vector<KeyValue> values_of(const RunConfig& config) {
     KeyValues values;
     visit_fields(config, values);
     for (KeyValue& value : values.list) {
-        if (config.model.bottleneck > 0 && is_of_the_cut(value.key)) {
-            value.rule = NewValue::Never;  // the maps belong to the boundaries of this cut
+        const bool keeps_cut = config.model.bottleneck > 0 || config.expert_stages > 1;
+        if (keeps_cut && is_of_the_cut(value.key)) {
+            value.rule = NewValue::Never;  // the state has parts that belong to this cut
         }
         if (value.key == "run.steps" && config.mode == SyncMode::Sparse) {
             value.rule = NewValue::Asked;  // the last step has an exchange, whatever its number

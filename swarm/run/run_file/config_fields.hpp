@@ -264,6 +264,16 @@ void visit_cuts(Config& config, Visitor& visit) {
     );
     visit(
         {"run",
+         "expert_stages",
+         "Stages of each layer of a mixture, among which its experts are dealt, so that no peer "
+         "needs room for a whole layer; run.stages is model.layers times as many. With 1 a layer "
+         "lies in one stage.",
+         NewValue::Never},
+        config.expert_stages,
+        Whole{1, protocol::kStagesMax}
+    );
+    visit(
+        {"run",
          "split",
          "Whether the cut of the layers into stages stays, or is made anew when a stage has become "
          "slower than the others."},

@@ -37,6 +37,9 @@ struct FieldWriter {
             if (key == "checkpoint_keep") {
                 return field == kStandard.checkpoint_keep;
             }
+            if (key == "expert_stages") {
+                return field == kStandard.expert_stages;
+            }
             if (key == "every_steps" || key == "batches") {
                 const EvalConfig& eval = kStandard.eval;
                 return field == (key == "batches" ? eval.batches : eval.every_steps);
@@ -175,6 +178,7 @@ Result<RunConfig> read_document(const toml::table& document, std::string_view fi
         judged.model.experts = std::min(judged.model.experts, 1U);
         judged.model.experts_per_token = 1;
         judged.layers_per_stage.clear();
+        judged.expert_stages = 1;
     }
     if (const auto fault = first_fault(judged)) {
         return usage(file, line_of(document, fault->key), fault->key + " " + fault->what);

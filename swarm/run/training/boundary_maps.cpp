@@ -1,5 +1,7 @@
 #include "swarm/run/training/boundary_maps.hpp"
 
+#include "swarm/run/training/expert_stages.hpp"
+
 namespace swarm::run {
 namespace {
 
@@ -12,8 +14,16 @@ std::string boundary_tensor(std::uint32_t boundary, const char* which) {
     return std::string(kBoundary) + std::to_string(boundary) + which;
 }
 
-std::uint32_t activation_width(const RunConfig& config) {
-    return config.model.bottleneck > 0 ? config.model.bottleneck : config.model.width;
+std::uint32_t activation_width(const RunConfig& config, StageIndex stage) {
+    const ModelConfig& model = config.model;
+    if (model.bottleneck > 0) {
+        return model.bottleneck;
+    }
+    return part_of(config, stage).is_last() ? model.width : width_within_layer(model);
+}
+
+std::uint32_t widest_activation(const RunConfig& config) {
+    return activation_width(config, {0});  // a layer begins with stage 0, and its parts are alike
 }
 
 bool is_boundary_map(std::string_view tensor) {

@@ -21,8 +21,10 @@
 
 namespace swarm::run {
 
-/// Values per token of a tensor between stages.
-std::uint32_t activation_width(const RunConfig& config);
+/// Values per token of the tensor that leaves the stage for the next one.
+std::uint32_t activation_width(const RunConfig& config, StageIndex stage);
+/// The largest of them.
+std::uint32_t widest_activation(const RunConfig& config);
 
 inline constexpr const char* kBoundaryDown = ".down";
 inline constexpr const char* kBoundaryTokens = ".tokens";

@@ -3,6 +3,7 @@
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace swarm::run {
 namespace {
@@ -38,6 +39,16 @@ bool is_router(std::string_view tensor) {
 
 bool is_expert(std::string_view tensor) {
     return tensor.find(kMark) != std::string_view::npos && !is_router(tensor);
+}
+
+std::optional<std::uint32_t> expert_of(std::string_view tensor) {
+    if (!is_expert(tensor)) {
+        return std::nullopt;
+    }
+    tensor.remove_prefix(tensor.find(kMark) + kMark.size());
+    std::uint32_t expert = 0;
+    std::from_chars(tensor.data(), tensor.data() + tensor.size(), expert);
+    return expert;
 }
 
 double used_share(const ModelConfig& model, std::string_view tensor) {

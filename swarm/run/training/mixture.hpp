@@ -28,8 +28,10 @@ inline constexpr std::uint32_t kExpertsMax = 1024;
 std::vector<TensorSpec> mixture_tensors(const ModelConfig& model, const std::string& layer);
 
 bool is_router(std::string_view tensor);
-/// Whether the tensor is a matrix of an expert.
+/// Whether the tensor is a matrix of an expert, or belongs to its adapter.
 bool is_expert(std::string_view tensor);
+/// The number of that expert; nullopt: the tensor belongs to none.
+std::optional<std::uint32_t> expert_of(std::string_view tensor);
 
 /// The share of tokens that meet the tensor: that of an expert's choices where the router is
 /// balanced, otherwise 1.

@@ -47,7 +47,24 @@ TEST_F(MixTest, AMixtureIsTrainedAndServedLikeAnyModel) {
     );
     ASSERT_EQ(run({"train", "--single", file("tuned.toml"), "--dir", file("tuned")}), 0) << err;
     EXPECT_LT(loss_of(file("tuned")), before);
-    ASSERT_EQ(run({"model", "export", file("tuned"), file("exported")}), 0) << err;
+    // The same with the experts of each layer in two stages.
+    ASSERT_EQ(
+        run(
+            {"train",
+             "--single",
+             file("tuned.toml"),
+             "--dir",
+             file("parts"),
+             "--stages",
+             "4",
+             "--set",
+             "run.expert_stages=2"}
+        ),
+        0
+    ) << err;
+    EXPECT_EQ(loss_of(file("parts")), loss_of(file("tuned")));
+    EXPECT_EQ(answer_of("parts"), answer_of("tuned"));
+    ASSERT_EQ(run({"model", "export", file("parts"), file("exported")}), 0) << err;
     EXPECT_EQ(loss_of(file("exported")), loss_of(file("tuned")));
     EXPECT_EQ(answer_of("exported"), answer_of("tuned"));
     // A model with experts is no member of another mixture.

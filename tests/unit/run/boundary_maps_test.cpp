@@ -23,14 +23,14 @@ TEST(BoundaryMaps, StandOnBothSidesOfEachBoundary) {
     EXPECT_EQ(map_down(run, {1})->name, "boundary.1.down");
     EXPECT_EQ(map_up(run, {2})->name, "boundary.1.up");
     EXPECT_FALSE(map_down(run, {2}).has_value());
-    EXPECT_EQ(activation_width(run), 24U);
+    EXPECT_EQ(activation_width(run, {0}), 24U);
 }
 
 TEST(BoundaryMaps, AreNotThereWithoutABottleneck) {
     const RunConfig run;
     EXPECT_FALSE(map_down(run, {0}).has_value());
     EXPECT_FALSE(map_up(run, {1}).has_value());
-    EXPECT_EQ(activation_width(run), run.model.width);
+    EXPECT_EQ(activation_width(run, {0}), run.model.width);
 }
 
 TEST(BoundaryMaps, WhatDoesNotFitIsRefused) {

@@ -14,7 +14,7 @@ constexpr CodecId kChoices[] = {CodecId::None, CodecId::Int8, CodecId::Int4};
 
 CodecChoiceInput two_stages(double compute_s, double line_bytes_per_s) {
     return {
-        kElements,
+        {kElements, kElements},
         8,
         4,
         {{1, compute_s, line_bytes_per_s, 0}, {1, compute_s, 0, line_bytes_per_s}}};
@@ -41,6 +41,17 @@ TEST(CodecChoice, GivesEachBoundaryWhatItsLineNeeds) {
     EXPECT_EQ(chosen[1], CodecId::None);
     EXPECT_EQ(chosen[2], CodecId::Int4);
     EXPECT_EQ(chosen[3], CodecId::Int4);
+}
+
+TEST(CodecChoice, GivesAWiderBoundaryTheSmallerCodec) {
+    CodecChoiceInput input = two_stages(0.02, 1e9);
+    input.stages.push_back({1, 0.02, 0, 1e9});
+    input.stages[1].to_next_bytes_per_s = 1e9;
+    input.elements = {kElements, 400 * kElements};
+    const LegCodecs chosen = choose_codecs(input, LegCodecs(4, CodecId::None));
+    EXPECT_EQ(chosen[0], CodecId::None);
+    EXPECT_NE(chosen[2], CodecId::None);
+    EXPECT_NEAR(passing_s(input, 2, CodecId::None), 400 * passing_s(input, 0, CodecId::None), 1e-3);
 }
 
 TEST(CodecChoice, GivesEachWayWhatItsLineNeeds) {

@@ -125,7 +125,7 @@ TEST(Partition, EachSideOfABoundaryHasAMap) {
     const std::vector<std::uint32_t> table{run.model.vocabulary, run.model.width};
     EXPECT_EQ(stages[2].tensors[0].shape, table);
     EXPECT_EQ(stages[2].tensors[1].shape, (std::vector<std::uint32_t>{run.model.width, 16}));
-    EXPECT_EQ(activation_shape(run).back(), 16U);
+    EXPECT_EQ(activation_shape(run, {0}).back(), 16U);
 }
 
 TEST(Partition, ShapesFollowHeadsAndWidths) {
@@ -229,7 +229,7 @@ TEST(Partition, TheOracleHasAsManyElementsPerLayerAsItsWidthAndRoomForEachMicrob
     EXPECT_EQ(layer_tensors(config, 0).front().shape, (std::vector<std::uint32_t>{5}));
     config.model.width = 1U << 24;
     EXPECT_EQ(layer_tensors(config, 0).front().shape, (std::vector<std::uint32_t>{1, 1U << 24}));
-    EXPECT_EQ(activation_shape(config), (std::vector<std::uint32_t>{1, 1, 13}));
+    EXPECT_EQ(activation_shape(config, {0}), (std::vector<std::uint32_t>{1, 1, 13}));
 }
 
 }  // namespace

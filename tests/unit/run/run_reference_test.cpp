@@ -59,6 +59,11 @@ RunConfig surroundings(const std::string& key, const std::string& value) {
     RunConfig run;
     if (key == "run.stages") {
         run.model.layers = 448;
+    } else if (key == "run.expert_stages" && value != "1") {
+        run.stages = 64;
+        run.model.kind = ModelKind::Mixtral;
+        run.model.experts = 64;
+        run.model.layers = 1;
     } else if (key == "model.layers" || key == "loop.every") {
         run.stages = 1;
     } else if (key == "run.batch" || key == "model.context" || key == "model.width") {
@@ -173,7 +178,7 @@ TEST(RunReference, TheNamedRangesAreThoseThatAreChecked) {
             ++tried;
         }
     }
-    EXPECT_EQ(tried, 57U);
+    EXPECT_EQ(tried, 58U);
 }
 
 TEST(RunReference, TheNamedValuesAreTaken) {

@@ -31,7 +31,7 @@ std::uint64_t hash_of(const std::string& name) {
 class NoiseCompute final : public StageCompute {
  public:
     NoiseCompute(const swarm::run::RunConfig& config, swarm::run::StageLayout layout)
-        : shape_(swarm::run::activation_shape(config)), layout_(std::move(layout)) {}
+        : shape_(swarm::run::activation_shape(config, {0})), layout_(std::move(layout)) {}
 
     void use_weights(std::span<const float> weights) override { weights_ = weights; }
 

@@ -95,7 +95,7 @@ class StageServerTest : public testing::Test {
     }
 
     [[nodiscard]] node::Payload activation(float first = 0) const {
-        const std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_);
+        const std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_, {0});
         std::vector<float> values(std::size_t{shape[0]} * shape[1] * shape[2]);
         values.front() = first;
         const auto bytes = std::as_bytes(std::span(values));

@@ -67,7 +67,7 @@ swarm::protocol::StepScalars scalars_of(
 Payload activation(const swarm::run::RunConfig& config, std::vector<float> values) {
     const auto bytes = std::as_bytes(std::span(values));
     return Payload(
-        TensorEnvelope{Dtype::Float32, CodecId::None, swarm::run::activation_shape(config)},
+        TensorEnvelope{Dtype::Float32, CodecId::None, swarm::run::activation_shape(config, {0})},
         std::vector(bytes.begin(), bytes.end())
     );
 }
