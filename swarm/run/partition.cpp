@@ -218,16 +218,16 @@ std::vector<PlacedTensor> all_tensors(const StageLayout& layout) {
     const auto rank = [](const PlacedTensor& tensor) {
         const std::string& name = tensor.spec->name;
         if (name == kEmbeddingTensor) {
-            return std::tuple(0U, 0UL, std::string_view(name));
+            return std::tuple(0U, 0UL, std::pair(0U, std::string_view(name)));
         }
         if (is_boundary_map(name) && !name.ends_with(".down")) {
-            return std::tuple(0U, 1UL, std::string_view(name));
+            return std::tuple(0U, 1UL, std::pair(0U, std::string_view(name)));
         }
         if (!name.starts_with(kLayers)) {
-            return std::tuple(2U, 0UL, std::string_view(name));
+            return std::tuple(2U, 0UL, std::pair(0U, std::string_view(name)));
         }
         const std::string_view rest = std::string_view(name).substr(kLayers.size());
-        return std::tuple(1U, std::strtoul(rest.data(), nullptr, 10), std::string_view(name));
+        return std::tuple(1U, std::strtoul(rest.data(), nullptr, 10), place_in_layer(name));
     };
     std::ranges::stable_sort(placed, {}, rank);
     return placed;

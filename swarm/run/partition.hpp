@@ -1,6 +1,6 @@
 // The layers and tensors of each stage. Tensors are named by global layer index
 // ("layers.17.attn.wo"), so another split only selects other names.
-// Global order: embedding, layers by index, head; within a layer by name.
+// Global order: embedding, layers by index, head; within a layer by name, experts by number.
 // A stage's state is a flat vector of its trained tensors; what the run freezes stands beside it.
 // Threading: pure.
 // Cost: O(layers) to list tensors; the balanced split O(stages x layers^2), a few ms at most.
@@ -116,7 +116,7 @@ std::vector<std::uint32_t> layers_of(const std::vector<StageLayout>& stages);
 /// Parameters of each layer; the embedding counts with the first one, the head with the last.
 std::vector<std::uint64_t> layer_elements(const RunConfig& config);
 
-/// All tensors of one layer of the model, in order of name. A layer of the oracle has one tensor,
+/// All tensors of one layer of the model, in global order. A layer of the oracle has one tensor,
 /// with model.width elements and at least one per microbatch.
 std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t layer);
 

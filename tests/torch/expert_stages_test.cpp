@@ -191,6 +191,7 @@ TEST(ExpertStages, ATrainedRunIsThatOfWholeLayers) {
         EXPECT_EQ(take(parts.step()).loss, take(whole.step()).loss) << step;
     }
     EXPECT_EQ(state_of(parts), state_of(whole));
+    EXPECT_EQ(parts.weights_sha256(), whole.weights_sha256());
     std::vector<const stages::StageState*> states;
     for (std::uint32_t stage = 0; stage < parts.stages(); ++stage) {
         states.push_back(&parts.state(stage));

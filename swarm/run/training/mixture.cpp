@@ -29,8 +29,12 @@ std::vector<TensorSpec> mixture_tensors(const ModelConfig& model, const std::str
         tensors.push_back({prefix + "w2", {model.width, model.ffn_width}});
         tensors.push_back({prefix + "w3", {model.ffn_width, model.width}});
     }
-    std::ranges::sort(tensors, {}, &TensorSpec::name);
     return tensors;
+}
+
+std::pair<std::uint32_t, std::string_view> place_in_layer(std::string_view tensor) {
+    const auto expert = expert_of(tensor);
+    return {expert ? *expert + 1 : 0, tensor};
 }
 
 bool is_router(std::string_view tensor) {

@@ -24,8 +24,12 @@ namespace swarm::run {
 /// The experts of a layer that stacking/models reads.
 inline constexpr std::uint32_t kExpertsMax = 1024;
 
-/// The router's matrix and those of all experts, in order of name. `layer` is "layers.N.".
+/// The router's matrix and those of all experts, in global order. `layer` is "layers.N.".
 std::vector<TensorSpec> mixture_tensors(const ModelConfig& model, const std::string& layer);
+
+/// The global order within a layer: by name, and experts after all else by number. So it is the
+/// same where stages share the experts of a layer (training/expert_stages.hpp).
+std::pair<std::uint32_t, std::string_view> place_in_layer(std::string_view tensor);
 
 bool is_router(std::string_view tensor);
 /// Whether the tensor is a matrix of an expert, or belongs to its adapter.

@@ -2,6 +2,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/training/exits.hpp"
+#include "swarm/run/training/mixture.hpp"
 #include "swarm/run/training/tensor_groups.hpp"
 
 #include <algorithm>
@@ -94,7 +95,9 @@ void add_adapters(const LoraConfig& lora, std::vector<TensorSpec>& layer) {
         }
     }
     layer.insert(layer.end(), adapters.begin(), adapters.end());
-    std::ranges::sort(layer, {}, &TensorSpec::name);
+    std::ranges::sort(layer, {}, [](const TensorSpec& tensor) {
+        return place_in_layer(tensor.name);
+    });
 }
 
 double adapter_scale(const LoraConfig& lora) {

@@ -32,7 +32,7 @@ StageMask training_stages(const RunConfig& config, const std::vector<StageLayout
 /// Whether the two uses of one matrix get the sum of both gradients.
 bool trains_tied_matrix(const RunConfig& config);
 
-/// Adds the adapters of a layer's tensors and puts all in order of name.
+/// Adds the adapters of a layer's tensors and puts all in global order.
 void add_adapters(const LoraConfig& lora, std::vector<TensorSpec>& layer);
 
 /// alpha / rank. REQUIRES: a rank above 0.

@@ -33,7 +33,18 @@ std::string fault_of(const RunConfig& run) {
     return checked.has_error() ? checked.error().detail : "";
 }
 
-TEST(ExpertStages, EachTensorLiesInOneStage) {
+/// All trained tensors from the first stage on.
+std::vector<std::string> names_of(const RunConfig& run) {
+    std::vector<std::string> names;
+    for (const StageLayout& stage : partition(run)) {
+        for (const PlacedTensor& tensor : all_tensors(stage)) {
+            names.push_back(tensor.spec->name);
+        }
+    }
+    return names;
+}
+
+TEST(ExpertStages, EachTensorLiesInOneStageInTheOrderOfWholeLayers) {
     for (const std::uint32_t parts : {2U, 3U, 5U}) {
         const RunConfig run = run_in_parts(parts);
         ASSERT_EQ(fault_of(run), "");
@@ -48,14 +59,14 @@ TEST(ExpertStages, EachTensorLiesInOneStage) {
                     << tensor.name;
             }
         }
-        std::set<std::string> all;
-        for (const StageLayout& stage : partition(run_in_parts(1))) {
-            for (const TensorSpec& tensor : stage.tensors) {
-                all.insert(tensor.name);
-            }
-        }
-        EXPECT_EQ(found, all) << parts;
+        EXPECT_EQ(names_of(run), names_of(run_in_parts(1))) << parts;
     }
+    RunConfig many = run_in_parts(1);
+    many.model.experts = 12;
+    const std::vector<std::string> whole = names_of(many);
+    many.expert_stages = 4;
+    many.stages = 12;
+    EXPECT_EQ(names_of(many), whole) << "the order of names is not that of numbers";
 }
 
 TEST(ExpertStages, PartsHaveAboutEquallyManyExpertsInTheOrderOfTheirNumbers) {
